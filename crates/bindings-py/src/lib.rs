@@ -1,0 +1,1 @@
+//! The Python wheel swath: conversion only, no logic.

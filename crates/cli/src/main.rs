@@ -1,0 +1,2 @@
+//! The swath command line: info, read, bench.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Decode and encode chunks into memory that the caller owns.

@@ -1,0 +1,1 @@
+//! Batched ranged reads over any storage: plan, coalesce, schedule, deliver.
