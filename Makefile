@@ -1,0 +1,87 @@
+# `make demo` and `make test` need Rust, a C compiler and a Python of at least 3.12, and install the rest into
+# .venv. `make help` lists the targets.
+
+VENV := .venv
+VENV_PYTHON := $(VENV)/bin/python
+WHEEL_CRATES := ioengine codecs zarr-front swath bindings-py
+WHEEL_SOURCES := Cargo.toml Cargo.lock $(shell find $(WHEEL_CRATES:%=crates/%) -type f \
+	-not -path '*/tests/*' -not -path '*/target/*' \
+	\( -name '*.rs' -o -name '*.c' -o -name '*.h' -o -name '*.py' -o -name '*.pyi' -o -name 'py.typed' -o -name '*.toml' \))
+WHEEL_FOLDER := target/wheels
+PYTHON_SOURCES := crates/bindings-py demo
+FUZZ_SMOKE_SECONDS ?= 5
+FUZZ_FULL_SECONDS ?= 60
+
+# PyO3 builds against the environment's Python, whatever is on PATH.
+export PYO3_PYTHON := $(abspath $(VENV_PYTHON))
+
+PIP := $(VENV_PYTHON) -m pip --disable-pip-version-check --quiet
+MATURIN := $(VENV_PYTHON) -m maturin build --quiet --locked --release \
+	--manifest-path crates/bindings-py/Cargo.toml --interpreter $(VENV_PYTHON)
+
+.DELETE_ON_ERROR:
+.PHONY: help demo demo-seviri test test-rust test-python test-full lint fuzz-smoke fuzz-full wheel bench-quick clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.wheel ## race swath against zarr-python and TensorStore; DATA=path to do it on your own array
+	$(VENV_PYTHON) -m demo $(if $(DATA),--data "$(DATA)") $(DEMO_FLAGS)
+
+demo-seviri: $(VENV)/.wheel ## the demo on real SEVIRI HRV images; SOURCE=path/to/ocf_seviri_hrv.zarr
+	$(VENV_PYTHON) -m demo.prepare_seviri "$(SOURCE)" .demo/seviri.zarr
+	$(VENV_PYTHON) -m demo --data .demo/seviri.zarr --count 640 --picture .demo/seviri.png $(DEMO_FLAGS)
+
+test: test-rust test-python ## every Rust and Python test
+
+test-rust:
+	cargo test --locked --workspace --exclude swath-bindings-py
+
+test-python: $(VENV)/.wheel $(VENV)/.dev-requirements
+	$(VENV_PYTHON) -m pytest
+
+test-full: test fuzz-full ## every test, and each fuzz target for FUZZ_FULL_SECONDS (60)
+
+lint: $(VENV)/.dev-requirements ## formatting, lints, docs, types and house rules
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets --all-features -- -D warnings
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --all-features --no-deps --lib
+	cargo run --locked --quiet -p swath-tidy
+	$(VENV_PYTHON) -m ruff check $(PYTHON_SOURCES)
+	$(VENV_PYTHON) -m ruff format --check $(PYTHON_SOURCES)
+	$(VENV_PYTHON) -m mypy
+
+fuzz-smoke: ## each fuzz target for FUZZ_SMOKE_SECONDS (5)
+	scripts/fuzz $(FUZZ_SMOKE_SECONDS)
+
+fuzz-full:
+	scripts/fuzz $(FUZZ_FULL_SECONDS)
+
+wheel: $(VENV)/.wheel ## build the wheel into target/wheels
+	@ls $(WHEEL_FOLDER)/swath-*.whl
+
+bench-quick: ## a short run of every bench
+	cargo bench --locked --manifest-path benches/Cargo.toml -- --quick
+
+clean: ## remove what was built, installed and prepared
+	rm -rf target benches/target fuzz/target $(VENV) .tools .demo
+
+# Stamps: each file is the time when its step was last done.
+
+$(VENV)/.made: scripts/make-venv scripts/find-python
+	scripts/make-venv $(VENV)
+	@touch $@
+
+$(VENV)/.demo-requirements: $(VENV)/.made python/requirements-demo.txt python/constraints.txt
+	$(PIP) install -r python/requirements-demo.txt -c python/constraints.txt
+	@touch $@
+
+$(VENV)/.dev-requirements: $(VENV)/.demo-requirements python/requirements-dev.txt
+	$(PIP) install -r python/requirements-dev.txt -c python/constraints.txt
+	@touch $@
+
+$(VENV)/.wheel: $(VENV)/.demo-requirements $(WHEEL_SOURCES)
+	rm -f $(WHEEL_FOLDER)/swath-*.whl
+	$(MATURIN) --out $(WHEEL_FOLDER)
+	$(PIP) install --force-reinstall --no-deps $(WHEEL_FOLDER)/swath-*.whl
+	@touch $@
