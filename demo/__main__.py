@@ -1,0 +1,6 @@
+"""Runs the demo: ``python -m demo``."""
+
+from demo.run import main
+
+if __name__ == "__main__":
+    main()
