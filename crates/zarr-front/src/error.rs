@@ -1,0 +1,181 @@
+//! The one error type of this crate.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+/// What went wrong, in the few classes a caller can act on.
+///
+/// New kinds may be added: match with a wildcard arm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The array, group or object is not there.
+    NotFound,
+    /// Metadata breaks the Zarr specification, or an argument makes no sense.
+    Invalid,
+    /// Valid, as far as swath can tell, but something that swath cannot do; the message names it.
+    Unsupported,
+    /// A selection does not fit the array: an index past the end, too many indices, two ellipses. Python's
+    /// `IndexError`.
+    OutOfBounds,
+    /// Stored bytes (a chunk, a shard index) contradict the metadata or their own checksum.
+    Corrupt,
+    /// The storage failed; [`Error::is_retryable`] says whether trying again can help.
+    Io,
+    /// The caller cancelled the operation.
+    Cancelled,
+    /// The deadline of the operation passed.
+    DeadlineExceeded,
+    /// A defect in swath itself.
+    Internal,
+}
+
+impl ErrorKind {
+    /// The class in words, as [`Error`]'s `Display` puts it.
+    fn words(self) -> &'static str {
+        match self {
+            Self::NotFound => "not found",
+            Self::Invalid => "invalid",
+            Self::Unsupported => "not supported",
+            Self::OutOfBounds => "out of bounds",
+            Self::Corrupt => "corrupt",
+            Self::Io => "storage error",
+            Self::Cancelled => "cancelled",
+            Self::DeadlineExceeded => "deadline exceeded",
+            Self::Internal => "internal error",
+        }
+    }
+}
+
+/// An error of this crate: a kind, the object it concerns, one clear line, and what caused it.
+///
+/// The type is opaque and one pointer wide, so that `Result` stays small; [`kind`](Self::kind) is for code and
+/// `Display` is for people. `Display` prints one line: the object, the class, what was wanted and what was found.
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    object: Option<String>,
+    retryable: bool,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl Error {
+    /// An error of `kind` whose message says what was wanted and what was found.
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner { kind, message: message.into(), object: None, retryable: false, source: None }))
+    }
+
+    /// [`ErrorKind::Invalid`].
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Invalid, message)
+    }
+
+    /// [`ErrorKind::Unsupported`]; the message names the thing that swath cannot do.
+    pub(crate) fn unsupported(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Unsupported, message)
+    }
+
+    /// [`ErrorKind::OutOfBounds`].
+    pub(crate) fn out_of_bounds(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::OutOfBounds, message)
+    }
+
+    /// The same error, naming `object` unless one is named already.
+    pub(crate) fn with_object(mut self, object: &str) -> Self {
+        if self.0.object.is_none() && !object.is_empty() {
+            self.0.object = Some(object.to_owned());
+        }
+        self
+    }
+
+    /// The same error, with its cause.
+    pub(crate) fn with_source(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
+        self.0.source = Some(Box::new(source));
+        self
+    }
+
+    /// The same error, marked as worth another try or not; errors start as not worth one.
+    #[allow(dead_code, reason = "used by the conversion from the engine's errors")]
+    pub(crate) fn with_retryable(mut self, retryable: bool) -> Self {
+        self.0.retryable = retryable;
+        self
+    }
+
+    /// The class of this error.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Whether the same operation may succeed when it is tried again later.
+    ///
+    /// False for everything that metadata, arguments or stored bytes cause.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        self.0.retryable
+    }
+
+    /// The name of the object (a metadata document, a chunk, an array) that this error concerns, where there is one.
+    #[must_use]
+    pub fn object(&self) -> Option<&str> {
+        self.0.object.as_deref()
+    }
+
+    /// The line that `Display` prints, without the object and the class.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(object) = &self.0.object {
+            write!(f, "{object}: ")?;
+        }
+        write!(f, "{}: {}", self.0.kind.words(), self.0.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("kind", &self.0.kind)
+            .field("object", &self.0.object)
+            .field("message", &self.0.message)
+            .field("retryable", &self.0.retryable)
+            .field("source", &self.0.source)
+            .finish()
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_one_pointer_wide_and_can_cross_threads() {
+        fn crosses_threads<T: Send + Sync + 'static>() {}
+        crosses_threads::<Error>();
+        assert_eq!(size_of::<Error>(), size_of::<usize>());
+    }
+
+    #[test]
+    fn display_is_one_line_with_object_class_and_message() {
+        let error =
+            Error::unsupported("data type `string`").with_object("t2m/zarr.json").with_object("other");
+        assert_eq!(error.to_string(), "t2m/zarr.json: not supported: data type `string`");
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert_eq!(error.object(), Some("t2m/zarr.json"));
+        assert!(!error.is_retryable());
+        assert!(error.with_retryable(true).with_source(fmt::Error).source().is_some());
+    }
+}

@@ -1,0 +1,83 @@
+//! `.zarray` and `.zattrs`.
+
+use serde_json::{Map, Value};
+
+use super::array::Parts;
+use super::fields::{check_format, chunk_extents, extents, required, wrong};
+use super::{ArrayCodecs, ZarrFormat, codecs, json};
+use crate::{ChunkKeyEncoding, DataType, Error, FillValue, Separator};
+
+pub(super) fn parse(document: Map<String, Value>, attributes: Map<String, Value>) -> Result<Parts, Error> {
+    check_format(&document, ZarrFormat::V2)?;
+    let shape = extents(required(&document, "shape")?, "shape")?;
+    let chunk_shape = chunks(required(&document, "chunks")?, &shape)?;
+    let (data_type, order) = match required(&document, "dtype")? {
+        Value::String(dtype) => DataType::from_v2(dtype)?,
+        fields @ Value::Array(_) => {
+            return Err(Error::unsupported(format!("structured data type {}", json::brief(fields))));
+        }
+        other => return Err(wrong("dtype", "a string such as \"<i2\"", other)),
+    };
+    let f_order = match required(&document, "order")? {
+        Value::String(order) if order == "C" => None,
+        Value::String(order) if order == "F" => Some(shape.len()),
+        other => return Err(wrong("order", "\"C\" or \"F\"", other)),
+    };
+    let filters: &[Value] = match document.get("filters") {
+        None | Some(Value::Null) => &[],
+        Some(Value::Array(filters)) => filters,
+        Some(other) => return Err(wrong("filters", "an array or null", other)),
+    };
+    let compressor = document.get("compressor").filter(|compressor| !compressor.is_null());
+    let chain = codecs::parse_v2(order, f_order, filters, compressor)?;
+    codecs::check_chain(&chain, shape.len(), data_type, "filters")?;
+    let fill_value = document.get("fill_value").unwrap_or(&Value::Null);
+    Ok(Parts {
+        zarr_format: ZarrFormat::V2,
+        data_type,
+        fill_value: FillValue::from_json(fill_value, data_type, ZarrFormat::V2)?,
+        codecs: ArrayCodecs::Chain(chain),
+        chunk_key_encoding: ChunkKeyEncoding::V2 { separator: separator(&document)? },
+        dimension_names: dimension_names(&attributes, shape.len()),
+        attributes,
+        shape,
+        chunk_shape,
+        document: Value::Object(document),
+    })
+}
+
+/// A chunk extent of 0 is taken for 1 where the array's own extent is 0: some writers made chunks of such arrays so,
+/// and none is stored.
+fn chunks(value: &Value, shape: &[u64]) -> Result<Vec<u64>, Error> {
+    let mut chunks = extents(value, "chunks")?;
+    for (chunk, extent) in chunks.iter_mut().zip(shape) {
+        if *chunk == 0 && *extent == 0 {
+            *chunk = 1;
+        }
+    }
+    if chunks.contains(&0) || chunks.len() != shape.len() {
+        return chunk_extents(value, "chunks", shape.len());
+    }
+    Ok(chunks)
+}
+
+fn separator(document: &Map<String, Value>) -> Result<Separator, Error> {
+    match document.get("dimension_separator") {
+        None | Some(Value::Null) => Ok(Separator::Dot),
+        Some(value) => value
+            .as_str()
+            .and_then(Separator::from_text)
+            .ok_or_else(|| wrong("dimension_separator", "\".\" or \"/\"", value)),
+    }
+}
+
+/// xarray's names, where they are there and fit; they are attributes, so odd ones are no error.
+///
+/// Source: xarray documentation, "Zarr encoding specification".
+fn dimension_names(attributes: &Map<String, Value>, rank: usize) -> Option<Vec<Option<String>>> {
+    let names = attributes.get("_ARRAY_DIMENSIONS")?.as_array()?;
+    if names.len() != rank {
+        return None;
+    }
+    names.iter().map(|name| name.as_str().map(|name| Some(name.to_owned()))).collect()
+}

@@ -1,0 +1,108 @@
+//! `zarr.json` of an array.
+
+use serde_json::{Map, Value};
+
+use super::array::Parts;
+use super::fields::{
+    attributes, check_format, check_unknown, chunk_extents, extents, named, required, wrong,
+};
+use super::{ZarrFormat, codecs, json};
+use crate::{ChunkKeyEncoding, DataType, Error, FillValue, Separator};
+
+const KNOWN: [&str; 11] = [
+    "zarr_format",
+    "node_type",
+    "shape",
+    "data_type",
+    "chunk_grid",
+    "chunk_key_encoding",
+    "fill_value",
+    "codecs",
+    "attributes",
+    "storage_transformers",
+    "dimension_names",
+];
+
+pub(super) fn parse(document: Map<String, Value>) -> Result<Parts, Error> {
+    check_format(&document, ZarrFormat::V3)?;
+    let node_type = required(&document, "node_type")?;
+    if node_type != "array" {
+        return Err(wrong("node_type", "\"array\"", node_type));
+    }
+    check_unknown(&document, &KNOWN)?;
+    check_storage_transformers(&document)?;
+    let shape = extents(required(&document, "shape")?, "shape")?;
+    let data_type = DataType::from_v3(required(&document, "data_type")?)?;
+    let chunk_shape = regular_chunk_shape(required(&document, "chunk_grid")?, shape.len())?;
+    Ok(Parts {
+        zarr_format: ZarrFormat::V3,
+        fill_value: FillValue::from_json(required(&document, "fill_value")?, data_type, ZarrFormat::V3)?,
+        codecs: codecs::parse_v3(required(&document, "codecs")?, &chunk_shape, data_type)?,
+        chunk_key_encoding: chunk_key_encoding(required(&document, "chunk_key_encoding")?)?,
+        attributes: attributes(&document)?,
+        dimension_names: dimension_names(&document, shape.len())?,
+        shape,
+        data_type,
+        chunk_shape,
+        document: Value::Object(document),
+    })
+}
+
+fn check_storage_transformers(document: &Map<String, Value>) -> Result<(), Error> {
+    let field = "storage_transformers";
+    match document.get(field) {
+        None => Ok(()),
+        Some(Value::Array(transformers)) => match transformers.first() {
+            None => Ok(()),
+            Some(first) => {
+                let name = named(first, field)?.0;
+                Err(Error::unsupported(format!("storage transformer `{}`", json::cut(name))))
+            }
+        },
+        Some(other) => Err(wrong(field, "an array", other)),
+    }
+}
+
+/// Source: Zarr v3 core specification, "Regular grids".
+fn regular_chunk_shape(value: &Value, rank: usize) -> Result<Vec<u64>, Error> {
+    let (name, configuration) = named(value, "chunk_grid")?;
+    if name != "regular" {
+        return Err(Error::unsupported(format!("chunk grid `{}`", json::cut(name))));
+    }
+    let chunk_shape = configuration.and_then(|configuration| configuration.get("chunk_shape"));
+    match chunk_shape {
+        Some(chunk_shape) => chunk_extents(chunk_shape, "chunk_shape", rank),
+        None => Err(wrong("chunk_grid", "a regular grid with a `chunk_shape`", value)),
+    }
+}
+
+fn chunk_key_encoding(value: &Value) -> Result<ChunkKeyEncoding, Error> {
+    let (name, configuration) = named(value, "chunk_key_encoding")?;
+    let separator = match configuration.and_then(|configuration| configuration.get("separator")) {
+        None => None,
+        Some(Value::String(text)) if Separator::from_text(text).is_some() => Separator::from_text(text),
+        Some(other) => return Err(wrong("separator", "\"/\" or \".\"", other)),
+    };
+    match name {
+        "default" => Ok(ChunkKeyEncoding::Default { separator: separator.unwrap_or(Separator::Slash) }),
+        "v2" => Ok(ChunkKeyEncoding::V2 { separator: separator.unwrap_or(Separator::Dot) }),
+        _ => Err(Error::unsupported(format!("chunk key encoding `{}`", json::cut(name)))),
+    }
+}
+
+/// `null` for the whole field counts as absent: early writers of Zarr v3 made it.
+fn dimension_names(document: &Map<String, Value>, rank: usize) -> Result<Option<Vec<Option<String>>>, Error> {
+    let field = "dimension_names";
+    let value = match document.get(field) {
+        None | Some(Value::Null) => return Ok(None),
+        Some(value) => value,
+    };
+    let broken = || wrong(field, &format!("an array of {rank} names or nulls"), value);
+    let names = value.as_array().filter(|names| names.len() == rank).ok_or_else(broken)?;
+    let name = |name: &Value| match name {
+        Value::Null => Ok(None),
+        Value::String(name) => Ok(Some(name.clone())),
+        _ => Err(broken()),
+    };
+    names.iter().map(name).collect::<Result<Vec<_>, Error>>().map(Some)
+}
