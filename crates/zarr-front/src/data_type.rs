@@ -96,7 +96,7 @@ impl DataType {
             return raw(length.and_then(Value::as_u64), &json::brief(value));
         }
         if is_configured {
-            return Err(unsupported(&json::brief(value)));
+            return Err(unsupported(&json::cut(name)));
         }
         if let Some((data_type, ..)) = FIXED.iter().find(|row| row.1 == name) {
             return Ok(*data_type);
