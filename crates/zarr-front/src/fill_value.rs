@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use half::f16;
-use serde_json::{Number, Value};
+use serde_json::Value;
 
-use crate::metadata::{ZarrFormat, base64, json};
+use crate::metadata::{ZarrFormat, base64, floats, json};
 use crate::{DataType, Error};
 
 /// The value of an array's elements where no chunk is stored: one element's bytes, in this machine's byte order.
@@ -85,10 +84,10 @@ impl FillValue {
             DataType::UInt16 => u16::from_ne_bytes(bytes.try_into().ok()?).into(),
             DataType::UInt32 => u32::from_ne_bytes(bytes.try_into().ok()?).into(),
             DataType::UInt64 => u64::from_ne_bytes(bytes.try_into().ok()?).into(),
-            DataType::Float16 | DataType::Float32 | DataType::Float64 => float_to_json(bytes)?,
+            DataType::Float16 | DataType::Float32 | DataType::Float64 => floats::to_json(bytes)?,
             DataType::Complex64 | DataType::Complex128 => {
                 let (real, imaginary) = bytes.split_at(bytes.len() / 2);
-                Value::Array(vec![float_to_json(real)?, float_to_json(imaginary)?])
+                Value::Array(vec![floats::to_json(real)?, floats::to_json(imaginary)?])
             }
             DataType::RawBytes(_) => return None,
         })
@@ -106,11 +105,11 @@ impl fmt::Display for FillValue {
 
 fn element_bytes(value: &Value, data_type: DataType, zarr_format: ZarrFormat) -> Option<Box<[u8]>> {
     let integer = || integer(value, zarr_format);
-    let float = |size_bytes| float_bytes(value, size_bytes, zarr_format);
+    let float = |size_bytes| floats::from_json(value, size_bytes, zarr_format);
     let complex = |size_bytes| match value.as_array()?.as_slice() {
         [real, imaginary] => {
-            let mut bytes = float_bytes(real, size_bytes, zarr_format)?;
-            bytes.extend(float_bytes(imaginary, size_bytes, zarr_format)?);
+            let mut bytes = floats::from_json(real, size_bytes, zarr_format)?;
+            bytes.extend(floats::from_json(imaginary, size_bytes, zarr_format)?);
             Some(bytes)
         }
         _ => None,
@@ -167,66 +166,6 @@ fn integer(value: &Value, zarr_format: ZarrFormat) -> Option<i128> {
     }
 }
 
-/// The bytes of the float of `size_bytes` (2, 4, 8) that `value` spells.
-fn float_bytes(value: &Value, size_bytes: usize, zarr_format: ZarrFormat) -> Option<Vec<u8>> {
-    match value {
-        Value::Number(number) => finite_bytes(number.as_f64()?, size_bytes),
-        Value::String(text) => match text.as_str() {
-            "NaN" => rounded_bytes(f64::NAN, size_bytes),
-            "Infinity" => rounded_bytes(f64::INFINITY, size_bytes),
-            "-Infinity" => rounded_bytes(f64::NEG_INFINITY, size_bytes),
-            text if text.starts_with("0x") => hexadecimal_bytes(&text[2..], size_bytes),
-            text if zarr_format == ZarrFormat::V2 => {
-                finite_bytes(text.parse().ok().filter(|float: &f64| float.is_finite())?, size_bytes)
-            }
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// `float`, which is finite, in the nearest float of `size_bytes`; `None` when that is infinite.
-fn finite_bytes(float: f64, size_bytes: usize) -> Option<Vec<u8>> {
-    let fits = match size_bytes {
-        2 => f16::from_f64(float).is_finite(),
-        4 => nearest_f32(float).is_finite(),
-        _ => float.is_finite(),
-    };
-    if fits { rounded_bytes(float, size_bytes) } else { None }
-}
-
-fn rounded_bytes(float: f64, size_bytes: usize) -> Option<Vec<u8>> {
-    match size_bytes {
-        2 => Some(if float.is_nan() { f16::NAN } else { f16::from_f64(float) }.to_ne_bytes().to_vec()),
-        4 => Some(nearest_f32(float).to_ne_bytes().to_vec()),
-        8 => Some(float.to_ne_bytes().to_vec()),
-        _ => None,
-    }
-}
-
-fn nearest_f32(float: f64) -> f32 {
-    if float.is_nan() {
-        return f32::NAN;
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "rounding to the nearest is what is wanted")]
-    let nearest = float as f32;
-    nearest
-}
-
-/// The float whose bits `digits` are, most significant first, exactly two digits a byte.
-fn hexadecimal_bytes(digits: &str, size_bytes: usize) -> Option<Vec<u8>> {
-    if digits.len() != 2 * size_bytes || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return None;
-    }
-    let bits = u64::from_str_radix(digits, 16).ok()?;
-    match size_bytes {
-        2 => Some(u16::try_from(bits).ok()?.to_ne_bytes().to_vec()),
-        4 => Some(u32::try_from(bits).ok()?.to_ne_bytes().to_vec()),
-        8 => Some(bits.to_ne_bytes().to_vec()),
-        _ => None,
-    }
-}
-
 /// Zarr v3's array of integers from 0 to 255, or the base64 of Zarr v2 and zarr-python.
 fn raw_bytes(value: &Value) -> Option<Vec<u8>> {
     match value {
@@ -236,38 +175,11 @@ fn raw_bytes(value: &Value) -> Option<Vec<u8>> {
     }
 }
 
-/// A float of 2, 4 or 8 bytes as the shortest decimal that leads back to it, a name, or bits for an unusual NaN.
-fn float_to_json(bytes: &[u8]) -> Option<Value> {
-    let (float, shortest, bits, usual_nan_bits) = match bytes.len() {
-        2 => {
-            let float = f16::from_ne_bytes(bytes.try_into().ok()?);
-            let bits = format!("0x{:04x}", float.to_bits());
-            (float.to_f64(), float.to_f32().to_string(), bits, format!("0x{:04x}", f16::NAN.to_bits()))
-        }
-        4 => {
-            let float = f32::from_ne_bytes(bytes.try_into().ok()?);
-            let bits = format!("0x{:08x}", float.to_bits());
-            (f64::from(float), float.to_string(), bits, format!("0x{:08x}", f32::NAN.to_bits()))
-        }
-        _ => {
-            let float = f64::from_ne_bytes(bytes.try_into().ok()?);
-            let bits = format!("0x{:016x}", float.to_bits());
-            (float, float.to_string(), bits, format!("0x{:016x}", f64::NAN.to_bits()))
-        }
-    };
-    Some(match float {
-        float if float.is_nan() && bits == usual_nan_bits => "NaN".into(),
-        float if float.is_nan() => bits.into(),
-        f64::INFINITY => "Infinity".into(),
-        f64::NEG_INFINITY => "-Infinity".into(),
-        _ => Value::Number(Number::from_f64(shortest.parse().ok()?)?),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroU32;
 
+    use half::f16;
     use serde_json::json;
 
     use super::*;

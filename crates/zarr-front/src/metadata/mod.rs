@@ -10,15 +10,18 @@ pub(crate) mod base64;
 mod codecs;
 mod consolidated;
 mod fields;
+pub(crate) mod floats;
 mod group;
 pub(crate) mod json;
+mod sharding;
 
 use serde_json::{Map, Value};
 
 pub use array::ArrayMetadata;
-pub use codecs::{ArrayCodecs, IndexLocation, Sharding};
+pub use codecs::ArrayCodecs;
 pub use consolidated::{Consolidated, ConsolidatedNode};
 pub use group::GroupMetadata;
+pub use sharding::{IndexLocation, Sharding};
 
 use crate::Error;
 
