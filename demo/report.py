@@ -13,7 +13,7 @@ from pathlib import Path
 from demo.readers import LABELS
 from demo.worker import Pass
 
-HEADINGS = ("", "ms a pass", "crops/s", "GB/s", "chunks/s", "CPU s", "peak MB", "time")
+HEADINGS = ("", "ms a pass", "crops/s", "GB/s", "chunks/s", "CPU s", "peak MB", "relative time")
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,15 @@ def cells(rows: Sequence[Row], work: Work) -> list[tuple[str, ...]]:
             f"{work.chunks / row.seconds:,.0f}",
             f"{row.cpu_seconds:.3f}",
             f"{row.peak_bytes / 1e6:.0f}" if row.peak_bytes else "-",
-            f"{row.seconds / rows[0].seconds:.1f} x",
+            relative(row.seconds / rows[0].seconds),
         )
         for row in rows
     ]
+
+
+def relative(ratio: float) -> str:
+    """Return a ratio with two digits or more."""
+    return f"{ratio:.1f} x" if 1 <= ratio else f"{ratio:.2f} x"
 
 
 def table(rows: Sequence[Row], work: Work) -> str:
