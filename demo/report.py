@@ -32,10 +32,10 @@ class Row:
     name: str
     seconds: float
     cpu_seconds: float
-    peak_bytes: int
+    peak_bytes: int | None
 
 
-def row(name: str, passes: Sequence[Pass], peak_bytes: int) -> Row:
+def row(name: str, passes: Sequence[Pass], peak_bytes: int | None) -> Row:
     """Return the medians of a reader's passes."""
     return Row(
         name,
@@ -55,7 +55,7 @@ def cells(rows: Sequence[Row], work: Work) -> list[tuple[str, ...]]:
             f"{work.bytes / row.seconds / 1e9:.3f}",
             f"{work.chunks / row.seconds:,.0f}",
             f"{row.cpu_seconds:.3f}",
-            f"{row.peak_bytes / 1e6:.0f}" if row.peak_bytes else "-",
+            f"{row.peak_bytes / 1e6:.0f}" if row.peak_bytes is not None else "-",
             relative(row.seconds / rows[0].seconds),
         )
         for row in rows

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import resource
-import sys
 import time
 import zlib
 from collections.abc import Callable, Sequence
@@ -51,17 +50,23 @@ def checksum(crops: Crops) -> int:
     return crc
 
 
-def memory_bytes(field: str) -> int:
-    """Return a field of this process's memory account: ``VmRSS`` now, ``VmHWM`` at its highest."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field + ":"):
-            return int(line.split()[1]) * 1024
-    raise DemoError(f"the kernel does not report {field}")
+def memory_bytes(field: str) -> int | None:
+    """Return a field of this process's memory account, ``VmRSS`` now or ``VmHWM`` at its highest, on Linux."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith(field + ":"):
+                return int(line.split()[1]) * 1024
+    return None
 
 
-def measures_memory() -> bool:
-    """Say whether this system accounts for peak memory in a way that can be reset."""
-    return sys.platform == "linux"
+def reset_highest_memory() -> bool:
+    """Start ``VmHWM`` anew from what is resident now; say whether the system lets us."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return False
+    return True
 
 
 def cpu_seconds() -> float:
@@ -76,7 +81,8 @@ class Server:
     def __init__(self, name: str, path: Path, crops: Sequence[Selection]) -> None:
         self.reader = READERS[name](path)
         self.crops = crops
-        self.resident_at_start = memory_bytes("VmRSS") if measures_memory() else 0
+        self.resident_at_start = memory_bytes("VmRSS")
+        self.measures_peak = False
 
     def values(self) -> list[npt.NDArray[Any]]:
         """Return the crops' values, for comparison."""
@@ -85,8 +91,7 @@ class Server:
     def reset_peak(self) -> None:
         """Start the account of peak memory anew."""
         gc.collect()
-        if measures_memory():
-            Path("/proc/self/clear_refs").write_text("5")
+        self.measures_peak = reset_highest_memory()
 
     def timed_pass(self) -> Pass:
         """Read all crops once."""
@@ -97,9 +102,12 @@ class Server:
         cpu = cpu_seconds() - cpu_before
         return Pass(seconds, cpu, checksum(crops))
 
-    def peak_bytes(self) -> int:
+    def peak_bytes(self) -> int | None:
         """Return the peak memory since the reset, less what the imports and the open array held."""
-        return memory_bytes("VmHWM") - self.resident_at_start if measures_memory() else 0
+        highest = memory_bytes("VmHWM")
+        if not self.measures_peak or highest is None or self.resident_at_start is None:
+            return None
+        return highest - self.resident_at_start
 
 
 def serve(pipe: Connection, name: str, path: Path, crops: Sequence[Selection]) -> None:
@@ -161,9 +169,9 @@ class Worker:
         timed: Pass = self._ask("timed_pass")
         return timed
 
-    def peak_bytes(self) -> int:
-        """Return the reader's peak memory since ``reset_peak``."""
-        peak: int = self._ask("peak_bytes")
+    def peak_bytes(self) -> int | None:
+        """Return the reader's peak memory since ``reset_peak``, where the system tells."""
+        peak: int | None = self._ask("peak_bytes")
         return peak
 
     def stop(self) -> None:
