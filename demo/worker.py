@@ -51,7 +51,7 @@ def checksum(crops: Crops) -> int:
 
 
 def memory_bytes(field: str) -> int | None:
-    """Return a field of this process's memory account, ``VmRSS`` now or ``VmHWM`` at its highest, on Linux."""
+    """Return this process's memory, ``VmRSS`` now or ``VmHWM`` at its highest, where Linux tells it."""
     status = Path("/proc/self/status")
     if status.exists():
         for line in status.read_text().splitlines():
