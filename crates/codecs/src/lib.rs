@@ -1,1 +1,64 @@
 //! Decode and encode chunks into memory that the caller owns.
+//!
+//! This crate turns stored bytes into a C-order chunk in native byte order, and back. It starts from a chain of
+//! [`Codec`]s, as Zarr metadata names them, compiled once per array into a [`Chain`]; each thread keeps a
+//! [`Scratch`] with the libraries' contexts and the buffers between stages.
+//!
+//! It does not know: where bytes come from (no I/O), which thread it is on (no threads, no locks), what an array,
+//! a group, a chunk grid or a shard is. It never allocates more than the chain promised, and bytes that do not
+//! fit the promise are an [`Error`], never a panic.
+//!
+//! ```
+//! use swath_codecs::{Chain, ChunkLayout, Codec, Element, Scratch};
+//!
+//! let layout = ChunkLayout { shape: vec![2, 3], element: Element { size_bytes: 4, swap_unit_bytes: 4 } };
+//! let codecs = [
+//!     Codec::from_v3("bytes", &serde_json::json!({"endian": "big"}))?,
+//!     Codec::from_v3("zstd", &serde_json::json!({"level": 3, "checksum": true}))?,
+//! ];
+//! let chain = Chain::compile(&codecs, &layout)?;
+//! let mut scratch = Scratch::default();
+//!
+//! let chunk: Vec<u8> = (0..24).collect();
+//! let mut stored = Vec::new();
+//! chain.encode(&chunk, &mut stored, &mut scratch)?;
+//! let mut decoded = vec![0; chain.decoded_len()];
+//! chain.decode_into(&stored, &mut decoded, &mut scratch)?;
+//! assert_eq!(decoded, chunk);
+//! # Ok::<(), swath_codecs::Error>(())
+//! ```
+
+#![deny(unsafe_code)]
+
+mod blosc;
+mod byte_swap;
+mod bytes;
+mod chain;
+mod codec;
+mod configuration;
+mod crc32c;
+mod deflate;
+mod error;
+mod gzip;
+mod layout;
+mod limits;
+mod lz4;
+mod reorder;
+mod scratch;
+mod transpose;
+mod zlib;
+mod zstd;
+
+pub use blosc::{BloscCodec, BloscCompressor, BloscShuffle};
+pub use bytes::BytesCodec;
+pub use chain::{Chain, Checksums, DecodedChunk};
+pub use codec::Codec;
+pub use crc32c::{ChecksumLocation, Crc32cCodec};
+pub use error::{Error, ErrorKind};
+pub use gzip::GzipCodec;
+pub use layout::{ByteOrder, ChunkLayout, Element};
+pub use lz4::Lz4Codec;
+pub use scratch::Scratch;
+pub use transpose::{TransposeCodec, TransposeOrder};
+pub use zlib::ZlibCodec;
+pub use zstd::ZstdCodec;

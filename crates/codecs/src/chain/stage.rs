@@ -1,0 +1,114 @@
+//! One bytes->bytes codec of a chain.
+
+use crate::blosc::{self, BloscCodec};
+use crate::crc32c::{self, Crc32cCodec};
+use crate::error::{Error, Wanted};
+use crate::gzip::GzipCodec;
+use crate::limits::encoded_bytes_max;
+use crate::lz4::{self, Lz4Codec};
+use crate::scratch::Contexts;
+use crate::zlib::ZlibCodec;
+use crate::zstd::ZstdCodec;
+
+/// A bytes->bytes codec and how many bytes it decodes to.
+#[derive(Debug, Clone)]
+pub(super) struct Stage {
+    pub(super) codec: StageCodec,
+    pub(super) wanted: Wanted,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum StageCodec {
+    Gzip(GzipCodec),
+    Zlib(ZlibCodec),
+    Zstd(ZstdCodec),
+    Blosc(BloscCodec),
+    Lz4(Lz4Codec),
+    Crc32c(Crc32cCodec),
+}
+
+impl Stage {
+    /// Whether its content is a part of its stored bytes, so that decoding makes no copy.
+    pub(super) fn is_view(&self) -> bool {
+        matches!(self.codec, StageCodec::Crc32c(_))
+    }
+
+    /// How many stored bytes it has.
+    pub(super) fn stored(&self) -> Result<Wanted, Error> {
+        let stored = |wanted: Option<Wanted>| {
+            wanted.ok_or_else(|| {
+                Error::invalid(
+                    "chain",
+                    format!("wanted stages that fit memory, found one of {} bytes", self.wanted),
+                )
+            })
+        };
+        match (self.codec, self.wanted) {
+            (StageCodec::Crc32c(_), Wanted::Exactly(bytes)) => {
+                stored(bytes.checked_add(crc32c::CHECKSUM_BYTES).map(Wanted::Exactly))
+            }
+            (StageCodec::Crc32c(_), Wanted::AtMost(bytes)) => {
+                stored(bytes.checked_add(crc32c::CHECKSUM_BYTES).map(Wanted::AtMost))
+            }
+            (StageCodec::Lz4(_), Wanted::Exactly(bytes)) if lz4::DECODED_BYTES_MAX < bytes => {
+                Err(too_long_for("lz4", lz4::DECODED_BYTES_MAX, bytes))
+            }
+            (StageCodec::Blosc(_), Wanted::Exactly(bytes)) if blosc::DECODED_BYTES_MAX < bytes => {
+                Err(too_long_for("blosc", blosc::DECODED_BYTES_MAX, bytes))
+            }
+            (_, wanted) => {
+                let bytes = usize::try_from(encoded_bytes_max(wanted.bytes() as u64)).ok();
+                stored(bytes.filter(|bytes| isize::try_from(*bytes).is_ok()).map(Wanted::AtMost))
+            }
+        }
+    }
+
+    /// Decodes to the front of `target`, which has room for `self.wanted`; the bytes written are as wanted.
+    pub(super) fn decode(
+        &self,
+        source: &[u8],
+        target: &mut [u8],
+        contexts: &mut Contexts,
+    ) -> Result<usize, Error> {
+        let wanted = self.wanted;
+        match self.codec {
+            StageCodec::Gzip(_) => GzipCodec::decode(source, target, wanted, &mut contexts.decompressor),
+            StageCodec::Zlib(_) => ZlibCodec::decode(source, target, wanted, &mut contexts.decompressor),
+            StageCodec::Zstd(_) => ZstdCodec::decode(source, target, wanted, &mut contexts.zstd_decompressor),
+            StageCodec::Blosc(_) => BloscCodec::decode(source, target, wanted, contexts),
+            StageCodec::Lz4(_) => Lz4Codec::decode(source, target, wanted),
+            StageCodec::Crc32c(codec) => {
+                let (content, checksum) = codec.split(source)?;
+                wanted.check("crc32c", content.len())?;
+                Crc32cCodec::verify(content, checksum)?;
+                target[..content.len()].copy_from_slice(content);
+                Ok(content.len())
+            }
+        }
+    }
+
+    /// Encodes `source`, replacing what `target` holds.
+    pub(super) fn encode(
+        &self,
+        element_bytes: usize,
+        source: &[u8],
+        target: &mut Vec<u8>,
+        contexts: &mut Contexts,
+    ) -> Result<(), Error> {
+        match self.codec {
+            StageCodec::Gzip(codec) => codec.encode(source, target, &mut contexts.compressor),
+            StageCodec::Zlib(codec) => codec.encode(source, target, &mut contexts.compressor),
+            StageCodec::Zstd(codec) => codec.encode(source, target, &mut contexts.zstd_compressor),
+            StageCodec::Blosc(codec) => codec.encode(element_bytes, source, target),
+            StageCodec::Lz4(codec) => codec.encode(source, target),
+            StageCodec::Crc32c(codec) => {
+                codec.encode(source, target);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn too_long_for(codec: &'static str, most: usize, bytes: usize) -> Error {
+    Error::invalid(codec, format!("wanted chunks of at most {most} bytes, found {bytes}"))
+}

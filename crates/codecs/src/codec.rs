@@ -1,0 +1,184 @@
+//! One codec as metadata names it.
+
+use serde_json::{Value, json};
+
+use crate::blosc::BloscCodec;
+use crate::bytes::BytesCodec;
+use crate::crc32c::{ChecksumLocation, Crc32cCodec};
+use crate::error::Error;
+use crate::gzip::GzipCodec;
+use crate::lz4::Lz4Codec;
+use crate::transpose::TransposeCodec;
+use crate::zlib::ZlibCodec;
+use crate::zstd::ZstdCodec;
+
+/// One codec as metadata names it, its configuration checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Codec {
+    /// Elements in a stated byte order: the array->bytes codec that every chain has one of.
+    Bytes(BytesCodec),
+    /// Axes in another order.
+    Transpose(TransposeCodec),
+    /// DEFLATE with a CRC-32 (RFC 1952).
+    Gzip(GzipCodec),
+    /// DEFLATE with an Adler-32 (RFC 1950).
+    Zlib(ZlibCodec),
+    /// Zstandard (RFC 8878).
+    Zstd(ZstdCodec),
+    /// Blocks, shuffled and compressed (c-blosc 1).
+    Blosc(BloscCodec),
+    /// LZ4 with numcodecs' framing.
+    Lz4(Lz4Codec),
+    /// A CRC-32C of the content.
+    Crc32c(Crc32cCodec),
+}
+
+impl Codec {
+    /// Reads a v3 metadata entry: `name`, and `configuration`, an object or null.
+    ///
+    /// Takes the names of the v3 specifications and, for what numcodecs has, also with `numcodecs.` before them; then
+    /// the configuration is numcodecs', whose fields differ little and are taken under either name. Fields that may be
+    /// left out get numcodecs' defaults.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported`, naming the codec, for a name that this crate does not know. `Invalid`, naming codec, field, what
+    /// was wanted and what was found, for a configuration that does not fit.
+    pub fn from_v3(name: &str, configuration: &Value) -> Result<Self, Error> {
+        match name {
+            "bytes" | "endian" => BytesCodec::from_json(configuration).map(Self::Bytes),
+            "transpose" => TransposeCodec::from_json(configuration).map(Self::Transpose),
+            _ => Self::from_bare_name(name.strip_prefix("numcodecs.").unwrap_or(name), name, configuration),
+        }
+    }
+
+    /// Reads a v2 `compressor` entry, or one of `filters`: an object with `id` and the fields beside it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`from_v3`](Self::from_v3); `Invalid` also when there is no `id`.
+    pub fn from_v2(entry: &Value) -> Result<Self, Error> {
+        match entry.get("id").and_then(Value::as_str) {
+            Some(id) => Self::from_bare_name(id, id, entry),
+            None => Err(Error::invalid(
+                "chain",
+                format!("wanted a codec: an object with a string `id`, found {entry}"),
+            )),
+        }
+    }
+
+    fn from_bare_name(bare: &str, name: &str, configuration: &Value) -> Result<Self, Error> {
+        match bare {
+            "gzip" => GzipCodec::from_json(configuration).map(Self::Gzip),
+            "zlib" => ZlibCodec::from_json(configuration).map(Self::Zlib),
+            "zstd" => ZstdCodec::from_json(configuration).map(Self::Zstd),
+            "blosc" => BloscCodec::from_json(configuration).map(Self::Blosc),
+            "lz4" => Lz4Codec::from_json(configuration).map(Self::Lz4),
+            "crc32c" => Crc32cCodec::from_json(configuration).map(Self::Crc32c),
+            _ => Err(Error::unsupported(
+                name.to_owned(),
+                "wanted bytes, transpose, gzip, zlib, zstd, blosc, lz4 or crc32c",
+            )),
+        }
+    }
+
+    /// The codec's short name, without a prefix.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Bytes(_) => "bytes",
+            Self::Transpose(_) => "transpose",
+            Self::Gzip(_) => "gzip",
+            Self::Zlib(_) => "zlib",
+            Self::Zstd(_) => "zstd",
+            Self::Blosc(_) => "blosc",
+            Self::Lz4(_) => "lz4",
+            Self::Crc32c(_) => "crc32c",
+        }
+    }
+
+    /// The v3 metadata entry: an object with `name` and, where the codec has any setting, `configuration`.
+    ///
+    /// What v3 has no specification for is written under numcodecs' name, which zarr-python reads.
+    #[must_use]
+    pub fn to_v3(&self) -> Value {
+        let (name, configuration) = match self {
+            Self::Bytes(codec) => ("bytes", codec.to_json()),
+            Self::Transpose(codec) => ("transpose", codec.to_json()),
+            Self::Gzip(codec) => ("gzip", codec.to_json()),
+            Self::Zlib(codec) => ("numcodecs.zlib", codec.to_json()),
+            Self::Zstd(codec) => ("zstd", codec.to_json()),
+            Self::Blosc(codec) => ("blosc", codec.to_json()),
+            Self::Lz4(codec) => ("numcodecs.lz4", codec.to_json()),
+            Self::Crc32c(codec) if codec.location == ChecksumLocation::End => ("crc32c", codec.to_json()),
+            Self::Crc32c(codec) => ("numcodecs.crc32c", codec.to_json()),
+        };
+        if configuration.is_null() {
+            json!({"name": name})
+        } else {
+            json!({"name": name, "configuration": configuration})
+        }
+    }
+
+    /// One short phrase for people: `blosc(lz4, bitshuffle, level 5)`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Bytes(codec) => codec.describe(),
+            Self::Transpose(codec) => codec.describe(),
+            Self::Gzip(codec) => codec.describe(),
+            Self::Zlib(codec) => codec.describe(),
+            Self::Zstd(codec) => codec.describe(),
+            Self::Blosc(codec) => codec.describe(),
+            Self::Lz4(codec) => codec.describe(),
+            Self::Crc32c(_) => self.name().to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    #[test]
+    fn v3_entries_round_trip() {
+        for entry in [
+            json!({"name": "bytes", "configuration": {"endian": "big"}}),
+            json!({"name": "bytes"}),
+            json!({"name": "transpose", "configuration": {"order": [1, 0]}}),
+            json!({"name": "gzip", "configuration": {"level": 4}}),
+            json!({"name": "numcodecs.zlib", "configuration": {"level": 4}}),
+            json!({"name": "zstd", "configuration": {"level": -4, "checksum": true}}),
+            json!({"name": "blosc", "configuration": {
+                "cname": "lz4hc", "clevel": 9, "shuffle": "shuffle", "blocksize": 64, "typesize": 8}}),
+            json!({"name": "numcodecs.lz4", "configuration": {"acceleration": 4}}),
+            json!({"name": "crc32c"}),
+            json!({"name": "numcodecs.crc32c", "configuration": {"location": "start"}}),
+        ] {
+            let configuration = entry.get("configuration").unwrap_or(&Value::Null);
+            let codec = Codec::from_v3(entry["name"].as_str().unwrap(), configuration).unwrap();
+            assert_eq!(codec.to_v3(), entry);
+            assert!(codec.describe().starts_with(codec.name()));
+        }
+    }
+
+    #[test]
+    fn v2_entries_are_read() {
+        let codec = Codec::from_v2(&json!({"id": "zlib", "level": 2})).unwrap();
+        assert_eq!(codec, Codec::Zlib(ZlibCodec { level: 2 }));
+        assert_eq!(codec, Codec::from_v3("numcodecs.zlib", &json!({"level": 2})).unwrap());
+        for entry in [json!(null), json!({}), json!({"id": 3})] {
+            assert_eq!(Codec::from_v2(&entry).unwrap_err().kind(), ErrorKind::Invalid);
+        }
+    }
+
+    #[test]
+    fn unknown_names_are_named() {
+        let error = Codec::from_v3("numcodecs.lzma", &Value::Null).unwrap_err();
+        assert_eq!((error.kind(), error.codec()), (ErrorKind::Unsupported, "numcodecs.lzma"));
+        let error = Codec::from_v2(&json!({"id": "delta", "dtype": "<i4"})).unwrap_err();
+        assert_eq!((error.kind(), error.codec()), (ErrorKind::Unsupported, "delta"));
+    }
+}

@@ -1,0 +1,121 @@
+//! What a chunk is once it is decoded: its shape, its element, its byte order.
+
+use crate::error::Error;
+
+/// How one element is stored: its size, and the unit whose bytes are swapped for a foreign byte order.
+///
+/// Both in bytes. complex128 is size 16, unit 8; raw bytes, bool and int8 have unit 1. The unit is 1, 2, 4 or 8 and
+/// divides the size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Element {
+    /// Bytes of one element, at least 1.
+    pub size_bytes: usize,
+    /// Bytes of the unit that has a byte order: 1 when the element has none.
+    pub swap_unit_bytes: usize,
+}
+
+/// In which order the bytes of one unit are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ByteOrder {
+    /// Least significant byte first.
+    Little,
+    /// Most significant byte first.
+    Big,
+}
+
+impl ByteOrder {
+    /// The order of the machine that this was compiled for.
+    pub const NATIVE: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
+}
+
+/// What a chunk is once decoded: its C-order shape and its element.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ChunkLayout {
+    /// Elements along each axis, slowest first; empty for a scalar chunk of one element.
+    pub shape: Vec<u64>,
+    /// One element of the chunk.
+    pub element: Element,
+}
+
+impl ChunkLayout {
+    /// Bytes of the decoded chunk: product of the shape times the element's size, zero when an axis is zero.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` when the element is not one that [`Element`] allows, or when the product passes `isize::MAX`, which
+    /// no memory can hold.
+    pub fn decoded_len(&self) -> Result<usize, Error> {
+        self.checked().map(|(_, decoded_len)| decoded_len)
+    }
+
+    /// The shape as memory lengths, and the decoded bytes.
+    pub(crate) fn checked(&self) -> Result<(Vec<usize>, usize), Error> {
+        let Element { size_bytes, swap_unit_bytes } = self.element;
+        if size_bytes == 0
+            || !matches!(swap_unit_bytes, 1 | 2 | 4 | 8)
+            || !size_bytes.is_multiple_of(swap_unit_bytes)
+        {
+            return Err(Error::invalid(
+                "chain",
+                format!(
+                    "wanted an element of at least 1 byte in units of 1, 2, 4 or 8 bytes, found {size_bytes} bytes in \
+                     units of {swap_unit_bytes}"
+                ),
+            ));
+        }
+        let too_large = || {
+            Error::invalid(
+                "chain",
+                format!(
+                    "wanted a chunk of at most {} bytes, found shape {:?} of {size_bytes}-byte elements",
+                    isize::MAX,
+                    self.shape
+                ),
+            )
+        };
+        let mut shape = Vec::with_capacity(self.shape.len());
+        for &length in &self.shape {
+            shape.push(usize::try_from(length).map_err(|_| too_large())?);
+        }
+        // An axis of zero makes the chunk empty, but the others must still have strides that fit.
+        let bytes = shape.iter().try_fold(size_bytes, |bytes, &length| bytes.checked_mul(length.max(1)));
+        match bytes {
+            Some(bytes) if isize::try_from(bytes).is_ok() => {
+                let decoded_len = if shape.contains(&0) { 0 } else { bytes };
+                Ok((shape, decoded_len))
+            }
+            _ => Err(too_large()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    fn decoded_len(shape: &[u64], size_bytes: usize, swap_unit_bytes: usize) -> Result<usize, Error> {
+        ChunkLayout { shape: shape.to_vec(), element: Element { size_bytes, swap_unit_bytes } }.decoded_len()
+    }
+
+    #[test]
+    fn lengths_are_products() {
+        assert_eq!(decoded_len(&[2, 3], 4, 4).unwrap(), 24);
+        assert_eq!(decoded_len(&[], 16, 8).unwrap(), 16);
+        assert_eq!(decoded_len(&[5, 0], 4, 4).unwrap(), 0);
+    }
+
+    #[test]
+    fn what_no_memory_holds_is_invalid() {
+        for shape in [&[u64::MAX][..], &[1 << 62, 2], &[1 << 40, 1 << 40], &[0, 1 << 63, 4]] {
+            assert_eq!(decoded_len(shape, 4, 4).unwrap_err().kind(), ErrorKind::Invalid);
+        }
+    }
+
+    #[test]
+    fn odd_elements_are_invalid() {
+        for (size, unit) in [(0, 1), (4, 0), (4, 3), (6, 4), (16, 16)] {
+            assert_eq!(decoded_len(&[1], size, unit).unwrap_err().kind(), ErrorKind::Invalid);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What a thread keeps between calls.
+
+use crate::deflate::{Compressor, Decompressor};
+
+/// Bytes that libdeflate 1.26 allocates for a decompressor, rounded up: it does not tell.
+const DECOMPRESSOR_BYTES: usize = 16 << 10;
+/// Bytes that libdeflate 1.26 allocates for a compressor of the largest level, rounded up: it does not tell.
+const COMPRESSOR_BYTES: usize = 9 << 20;
+
+/// Contexts and buffers that a thread keeps between calls.
+///
+/// A default one has allocated nothing. Contexts are made when a codec first needs them, and buffers grow to the
+/// longest stage that a [`Chain`](crate::Chain) promised, never beyond. After an error it is as usable as before.
+#[derive(Default)]
+pub struct Scratch {
+    pub(crate) contexts: Contexts,
+    pub(crate) buffers: Buffers,
+}
+
+/// The libraries' contexts.
+#[derive(Default)]
+pub(crate) struct Contexts {
+    pub(crate) zstd_decompressor: Option<zstd_safe::DCtx<'static>>,
+    pub(crate) zstd_compressor: Option<zstd_safe::CCtx<'static>>,
+    pub(crate) decompressor: Option<Decompressor>,
+    pub(crate) compressor: Option<Compressor>,
+    /// One block of blosc before it is unshuffled.
+    pub(crate) block: Vec<u8>,
+}
+
+/// What lies between two stages: one holds the last stage's output while the other takes the next one's.
+#[derive(Default)]
+pub(crate) struct Buffers {
+    pub(crate) first: Vec<u8>,
+    pub(crate) second: Vec<u8>,
+}
+
+impl Scratch {
+    /// Bytes of memory that it holds; an upper bound where a library does not tell.
+    #[must_use]
+    pub fn allocated_bytes(&self) -> usize {
+        let Contexts { zstd_decompressor, zstd_compressor, decompressor, compressor, block } = &self.contexts;
+        zstd_decompressor.as_ref().map_or(0, zstd_safe::DCtx::sizeof)
+            + zstd_compressor.as_ref().map_or(0, zstd_safe::CCtx::sizeof)
+            + decompressor.as_ref().map_or(0, |_| DECOMPRESSOR_BYTES)
+            + compressor.as_ref().map_or(0, |_| COMPRESSOR_BYTES)
+            + block.capacity()
+            + self.buffers.first.capacity()
+            + self.buffers.second.capacity()
+    }
+}
+
+/// The first `length` bytes of `buffer`, grown if they are not there; what they hold is not defined.
+pub(crate) fn room(buffer: &mut Vec<u8>, length: usize) -> &mut [u8] {
+    if buffer.len() < length {
+        buffer.reserve_exact(length - buffer.len());
+        buffer.resize(length, 0);
+    }
+    &mut buffer[..length]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_default_one_allocates_nothing_and_can_be_sent() {
+        fn sendable<T: Send + 'static>(_: &T) {}
+        let scratch = Scratch::default();
+        sendable(&scratch);
+        assert_eq!(scratch.allocated_bytes(), 0);
+    }
+
+    #[test]
+    fn room_grows_and_never_shrinks() {
+        let mut buffer = Vec::new();
+        assert_eq!(room(&mut buffer, 10).len(), 10);
+        assert_eq!(room(&mut buffer, 4).len(), 4);
+        assert_eq!(buffer.len(), 10);
+    }
+}

@@ -1,0 +1,1 @@
+//! Behaviour of swath-codecs from outside.
