@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::num::NonZeroU32;
 
-use crate::codec_stub::{ByteOrder, Element};
 use serde_json::Value;
+use swath_codecs::{ByteOrder, Element};
 
 use crate::Error;
 use crate::metadata::json;

@@ -64,7 +64,8 @@ struct Inner {
 impl Error {
     /// An error of `kind` whose message says what was wanted and what was found.
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), object: None, retryable: false, source: None }))
+        let message = one_line(message.into());
+        Self(Box::new(Inner { kind, message, object: None, retryable: false, source: None }))
     }
 
     /// [`ErrorKind::Invalid`].
@@ -130,6 +131,26 @@ impl Error {
     }
 }
 
+/// Keeps the kind, names the codec and keeps the codec's error as the source.
+impl From<swath_codecs::Error> for Error {
+    fn from(error: swath_codecs::Error) -> Self {
+        let kind = match error.kind() {
+            swath_codecs::ErrorKind::Unsupported => ErrorKind::Unsupported,
+            swath_codecs::ErrorKind::Invalid => ErrorKind::Invalid,
+            swath_codecs::ErrorKind::Corrupt | swath_codecs::ErrorKind::Checksum => ErrorKind::Corrupt,
+            _ => ErrorKind::Internal,
+        };
+        // The codec's text is "codec <name>: <class>: <detail>"; this crate's `Display` prints the class itself.
+        let (name, text) = (error.codec(), error.to_string());
+        let rest = text.strip_prefix(&format!("codec {name}: ")).and_then(|rest| rest.split_once(": "));
+        let message = match rest {
+            Some((_, detail)) => format!("codec `{name}`: {detail}"),
+            None => text,
+        };
+        Self::new(kind, message).with_source(error)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(object) = &self.0.object {
@@ -157,6 +178,21 @@ impl StdError for Error {
     }
 }
 
+/// Messages quote stored names: whatever those hold, a message stays one line of bounded length.
+fn one_line(message: String) -> String {
+    const CHARACTERS_MAX: usize = 400;
+    let is_plain = message.len() <= CHARACTERS_MAX && !message.contains(char::is_control);
+    if is_plain {
+        return message;
+    }
+    let escaped = message.chars().flat_map(|character| {
+        let escaped = character.is_control().then(|| character.escape_default());
+        let plain = escaped.is_none().then_some(character);
+        plain.into_iter().chain(escaped.into_iter().flatten())
+    });
+    escaped.take(CHARACTERS_MAX).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,6 +202,15 @@ mod tests {
         fn crosses_threads<T: Send + Sync + 'static>() {}
         crosses_threads::<Error>();
         assert_eq!(size_of::<Error>(), size_of::<usize>());
+    }
+
+    #[test]
+    fn a_codec_error_keeps_kind_and_source() {
+        let codec = swath_codecs::Codec::from_v3("imag\ninary", &serde_json::Value::Null).unwrap_err();
+        let error = Error::from(codec);
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.message().contains("imag\\ninary") && error.source().is_some(), "{error}");
+        assert_eq!(Error::invalid("é".repeat(1000)).message().chars().count(), 400);
     }
 
     #[test]

@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 mod chunk_key;
-mod codec_stub;
 mod data_type;
 mod error;
 mod fill_value;

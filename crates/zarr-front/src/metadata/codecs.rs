@@ -1,7 +1,7 @@
 //! The codecs of an array: a plain chain, or shards with chains inside.
 
-use crate::codec_stub::{ByteOrder, Codec};
 use serde_json::{Map, Value};
+use swath_codecs::{ByteOrder, Codec, TransposeOrder};
 
 use super::fields::{named, wrong};
 use super::sharding::{self, Sharding};
@@ -74,7 +74,7 @@ pub(crate) fn parse_v2(
     }
     chain.push(named_codec("bytes", &serde_json::json!({ "endian": endian }))?);
     for entry in filters.iter().chain(compressor) {
-        chain.push(Codec::from_v2(entry).map_err(Error::from)?);
+        chain.push(Codec::from_v2(entry)?);
     }
     // A filter over elements would stand ahead of `bytes`.
     chain.sort_by_key(|codec| stage(codec) as u8);
@@ -100,9 +100,7 @@ pub(crate) fn check_chain(
         )));
     }
     for codec in chain {
-        if let Some(order) = transpose_order(codec) {
-            check_permutation(order, rank, field)?;
-        }
+        stored_axes(codec, rank, field)?;
         if needs_byte_order(codec) && 1 < data_type.element().swap_unit_bytes {
             return Err(Error::invalid(format!(
                 "wanted `endian` in codec `bytes` for data type `{data_type}`, found none"
@@ -121,28 +119,30 @@ pub(super) fn codec_v3(entry: &Value, field: &str) -> Result<Codec, Error> {
 }
 
 fn named_codec(name: &str, configuration: &Value) -> Result<Codec, Error> {
-    Codec::from_v3(name, configuration).map_err(Error::from)
+    Ok(Codec::from_v3(name, configuration)?)
 }
 
 /// The shape that chunks of `shape` have after `codec`.
 pub(super) fn transposed(codec: &Codec, shape: &[u64], field: &str) -> Result<Vec<u64>, Error> {
-    match transpose_order(codec) {
-        None => Ok(shape.to_vec()),
-        Some(order) => {
-            check_permutation(order, shape.len(), field)?;
-            Ok(order.iter().filter_map(|axis| shape.get(*axis).copied()).collect())
-        }
-    }
+    let axes = stored_axes(codec, shape.len(), field)?;
+    Ok(axes.iter().filter_map(|axis| shape.get(*axis).copied()).collect())
 }
 
-fn check_permutation(order: &[usize], rank: usize, field: &str) -> Result<(), Error> {
-    let is_permutation = order.len() == rank && (0..rank).all(|axis| order.contains(&axis));
-    if is_permutation {
-        return Ok(());
+/// For each axis that `codec` stores, the axis of its input that it is.
+fn stored_axes(codec: &Codec, rank: usize, field: &str) -> Result<Vec<usize>, Error> {
+    let Codec::Transpose(transpose) = codec else {
+        return Ok((0..rank).collect());
+    };
+    match &transpose.order {
+        TransposeOrder::C => Ok((0..rank).collect()),
+        TransposeOrder::F => Ok((0..rank).rev().collect()),
+        TransposeOrder::Axes(axes) if axes.len() == rank && (0..rank).all(|axis| axes.contains(&axis)) => {
+            Ok(axes.clone())
+        }
+        TransposeOrder::Axes(axes) => Err(Error::invalid(format!(
+            "wanted `order` of codec `transpose` in `{field}` to be a permutation of {rank} axes, found {axes:?}"
+        ))),
     }
-    Err(Error::invalid(format!(
-        "wanted `order` of codec `transpose` in `{field}` to be a permutation of {rank} dimensions, found {order:?}"
-    )))
 }
 
 pub(super) fn stage(codec: &Codec) -> Stage {
@@ -153,17 +153,10 @@ pub(super) fn stage(codec: &Codec) -> Stage {
     }
 }
 
-fn transpose_order(codec: &Codec) -> Option<&[usize]> {
-    match codec {
-        Codec::Transpose(order) => Some(order),
-        _ => None,
-    }
-}
-
 fn needs_byte_order(codec: &Codec) -> bool {
-    matches!(codec, Codec::Bytes(None))
+    matches!(codec, Codec::Bytes(bytes) if bytes.order.is_none())
 }
 
 pub(super) fn is_checksum(codec: &Codec) -> bool {
-    matches!(codec, Codec::Crc32c)
+    matches!(codec, Codec::Crc32c(_))
 }

@@ -1,7 +1,7 @@
 //! The `sharding_indexed` codec: many chunks and an index in one stored object.
 
-use crate::codec_stub::Codec;
 use serde_json::{Map, Value};
+use swath_codecs::Codec;
 
 use super::codecs::{ArrayCodecs, Stage, check_chain, codec_v3, is_checksum, parse_level, stage, transposed};
 use super::fields::{chunk_extents, element_count, named, required, wrong};
