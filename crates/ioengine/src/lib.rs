@@ -1,1 +1,85 @@
 //! Batched ranged reads over any storage: plan, coalesce, schedule, deliver.
+//!
+//! A [`Batch`] says what to read (a *plan*, called window by window) and where it goes (a *sink*). The [`Engine`]
+//! claims windows on its lanes, merges and splits their ranges by what a request and a byte cost on that medium
+//! ([`CostModel`]), keeps each lane's queue full, and hands every range to the sink on the core that read it, while the
+//! bytes are hot. Errors belong to single reads; a batch as a whole fails only when it is cancelled, runs out of time or
+//! panics.
+//!
+//! ```
+//! use swath_ioengine::{ByteRange, Engine, EngineConfig, MemoryMedium, RangeRead, RunOptions};
+//! use std::sync::atomic::{AtomicUsize, Ordering};
+//!
+//! let engine = Engine::new(EngineConfig::default());
+//! let memory = MemoryMedium::new();
+//! memory.put("a", vec![7u8; 1000]);
+//! let reads: Vec<RangeRead> =
+//!     (0..10).map(|i| RangeRead { object: 0, range: ByteRange::Bounded { offset: i * 100, len: 50 } }).collect();
+//! let bytes = AtomicUsize::new(0);
+//! engine.read_ranges(
+//!     &[memory.object("a")],
+//!     &reads,
+//!     |_index, result| {
+//!         bytes.fetch_add(result.map_or(0, <[u8]>::len), Ordering::Relaxed);
+//!     },
+//!     &RunOptions::default(),
+//! )?;
+//! assert_eq!(bytes.load(Ordering::Relaxed), 500);
+//! # Ok::<(), swath_ioengine::Error>(())
+//! ```
+//!
+//! What this crate does *not* know: any format, any codec, any array, Python. It depends on no other crate of the
+//! workspace.
+
+#![deny(unsafe_code)]
+
+mod batch;
+mod batch_ref;
+mod batch_state;
+mod buffer;
+mod byte_range;
+mod coalesce;
+mod control;
+mod cost;
+mod counters;
+mod driver;
+mod engine;
+mod error;
+mod fork;
+mod freshness;
+mod global;
+mod handle_cache;
+mod identity;
+mod lane;
+mod limits;
+mod media;
+mod medium;
+mod random;
+mod ranges;
+mod remote;
+mod scratch;
+mod target;
+mod wake;
+mod window;
+
+pub use batch::{Arrival, Batch, Estimate, LaneContext, Note, PlanContext, Resume};
+pub use buffer::AlignedBuffer;
+pub use byte_range::{ByteRange, memory_len, storage_len};
+pub use control::{Control, Progress};
+pub use cost::CostModel;
+pub use counters::{LATENCY_BUCKETS, Stats};
+pub use driver::{Completion, DriverSite, LocalDriver, Outcome, ReadOp, ReadTarget, TargetUse};
+pub use engine::{Engine, EngineConfig, RunOptions, Running};
+pub use error::{Error, ErrorKind};
+pub use freshness::Freshness;
+pub use identity::{FileIdentity, Identity};
+pub use limits::Limits;
+pub use media::files::{FileAccess, LocalFiles};
+pub use media::memory::MemoryMedium;
+pub use media::simulated::{SimulatedConfig, SimulatedRemote};
+pub use medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject, RemoteSource};
+pub use remote::{CancelFlag, FetchRequest, Fetched, Reply};
+pub use scratch::Scratch;
+pub use target::BatchTarget;
+pub use wake::Wake;
+pub use window::{Cursor, Planned, Token, Window};

@@ -1,0 +1,144 @@
+//! Page-aligned read buffers, and the pool in which a lane keeps them.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
+
+/// Alignment of every buffer, in bytes: a page, which also satisfies O_DIRECT on every device known so far.
+pub(crate) const BUFFER_ALIGNMENT: usize = 4096;
+
+/// A page-aligned, initialised buffer.
+pub struct AlignedBuffer {
+    start: NonNull<u8>,
+    capacity: usize,
+}
+
+// SAFETY: the buffer owns its memory alone; moving it to another thread moves that ownership.
+#[expect(unsafe_code, reason = "owns a raw allocation")]
+unsafe impl Send for AlignedBuffer {}
+
+impl AlignedBuffer {
+    /// A zeroed buffer of at least `len` bytes, rounded up to a power of two of at least one page.
+    ///
+    /// # Errors
+    ///
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where `len` is beyond what an allocation may be.
+    #[expect(unsafe_code, reason = "owns a raw allocation")]
+    pub(crate) fn with_len(len: usize) -> Result<AlignedBuffer, crate::Error> {
+        let capacity = capacity_for(len);
+        let layout = capacity.and_then(|capacity| Layout::from_size_align(capacity, BUFFER_ALIGNMENT).ok());
+        let Some(layout) = layout else {
+            return Err(crate::Error::new(
+                crate::ErrorKind::LimitExceeded,
+                format!("a buffer of {len} bytes is too large"),
+            ));
+        };
+        // SAFETY: the layout's size is a power of two of at least one page, so not zero.
+        let start = unsafe { alloc_zeroed(layout) };
+        let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
+        Ok(AlignedBuffer { start, capacity: layout.size() })
+    }
+
+    /// Bytes that the buffer holds.
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// The whole buffer.
+    #[expect(unsafe_code, reason = "owns a raw allocation")]
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        // SAFETY: `start` points to `capacity` initialised bytes that this buffer owns, borrowed as `self` is.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.capacity) }
+    }
+
+    /// The whole buffer, to write to.
+    #[expect(unsafe_code, reason = "owns a raw allocation")]
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
+        // SAFETY: `start` points to `capacity` initialised bytes that this buffer owns, borrowed as `self` is.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.capacity) }
+    }
+}
+
+impl Drop for AlignedBuffer {
+    #[expect(unsafe_code, reason = "owns a raw allocation")]
+    fn drop(&mut self) {
+        if let Ok(layout) = Layout::from_size_align(self.capacity, BUFFER_ALIGNMENT) {
+            // SAFETY: allocated in `with_len` with this very layout, and not freed before.
+            unsafe { dealloc(self.start.as_ptr(), layout) }
+        }
+    }
+}
+
+fn capacity_for(len: usize) -> Option<usize> {
+    len.max(BUFFER_ALIGNMENT).checked_next_power_of_two()
+}
+
+/// Buffers between reads, by size class, last in first out so that the next read lands in memory that is still in
+/// cache.
+pub(crate) struct BufferPool {
+    classes: Vec<Vec<AlignedBuffer>>,
+    pooled_bytes: usize,
+    pooled_bytes_max: usize,
+}
+
+impl BufferPool {
+    pub(crate) fn new(pooled_bytes_max: usize) -> BufferPool {
+        BufferPool { classes: Vec::new(), pooled_bytes: 0, pooled_bytes_max }
+    }
+
+    pub(crate) fn take(&mut self, len: usize) -> Result<AlignedBuffer, crate::Error> {
+        let pooled = capacity_for(len).and_then(|capacity| self.classes.get_mut(class_of(capacity))?.pop());
+        match pooled {
+            Some(buffer) => {
+                self.pooled_bytes -= buffer.capacity();
+                Ok(buffer)
+            }
+            None => AlignedBuffer::with_len(len),
+        }
+    }
+
+    pub(crate) fn put(&mut self, buffer: AlignedBuffer) {
+        let capacity = buffer.capacity();
+        if capacity > self.pooled_bytes_max.saturating_sub(self.pooled_bytes) {
+            return;
+        }
+        let class = class_of(capacity);
+        if self.classes.len() <= class {
+            self.classes.resize_with(class + 1, Vec::new);
+        }
+        self.classes[class].push(buffer);
+        self.pooled_bytes += capacity;
+    }
+}
+
+fn class_of(capacity: usize) -> usize {
+    (capacity / BUFFER_ALIGNMENT).trailing_zeros() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_aligned_and_rounded_up() {
+        for len in [0, 1, 4096, 4097, 100_000] {
+            let mut buffer = AlignedBuffer::with_len(len).unwrap();
+            assert!(buffer.capacity() >= len.max(1));
+            assert_eq!(buffer.as_slice().as_ptr() as usize % BUFFER_ALIGNMENT, 0);
+            buffer.as_mut_slice().fill(7);
+            assert!(buffer.as_slice().iter().all(|byte| *byte == 7));
+        }
+        assert!(AlignedBuffer::with_len(usize::MAX).is_err());
+    }
+
+    #[test]
+    fn the_pool_hands_back_the_last_buffer_and_stays_bounded() {
+        let mut pool = BufferPool::new(12 << 10);
+        let first = pool.take(8 << 10).unwrap();
+        let address = first.as_slice().as_ptr();
+        pool.put(first);
+        pool.put(AlignedBuffer::with_len(8 << 10).unwrap());
+        assert_eq!(pool.pooled_bytes, 8 << 10);
+        assert_eq!(pool.take(5000).unwrap().as_slice().as_ptr(), address);
+        assert_eq!(pool.pooled_bytes, 0);
+    }
+}

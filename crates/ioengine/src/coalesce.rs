@@ -1,0 +1,273 @@
+//! From wanted ranges to the reads that are issued: merging neighbours, splitting giants, aligning. Pure.
+
+use crate::{ByteRange, storage_len};
+
+/// One wanted range of an object whose size is known, or a bounded range of one whose size is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) offset: u64,
+    pub(crate) len: usize,
+    /// Index of the logical read in its window.
+    pub(crate) read: u32,
+    pub(crate) placement: Placement,
+}
+
+/// Where a part's bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Placement {
+    /// Through a buffer: to the sink, or copied to their target.
+    Buffered,
+    /// Worth a read of its own that fills the batch's output directly.
+    Direct,
+}
+
+/// A read to issue. It covers the parts `first_part..first_part + part_count`, or a piece of one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PhysicalRead {
+    pub(crate) range: ByteRange,
+    pub(crate) first_part: u32,
+    pub(crate) part_count: u32,
+    pub(crate) piece: Piece,
+}
+
+impl PhysicalRead {
+    /// The first byte, for a bounded range.
+    pub(crate) fn offset(&self) -> u64 {
+        match self.range {
+            ByteRange::Bounded { offset, .. } => offset,
+            ByteRange::Suffix { .. } | ByteRange::Whole { .. } => 0,
+        }
+    }
+}
+
+/// Whether a physical read covers whole parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// It covers its parts whole.
+    Whole,
+    /// It is a piece of a split part, which starts `at` bytes into it.
+    Split {
+        /// Index of the split in its window.
+        split: u32,
+        /// Bytes from the part's start.
+        at: usize,
+    },
+}
+
+/// What [`coalesce`] may do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MergePolicy {
+    pub(crate) gap_bytes_max: u64,
+    pub(crate) merged_bytes_max: usize,
+    pub(crate) merged_parts_max: usize,
+    pub(crate) split_bytes: usize,
+    /// Offsets and lengths of issued reads are multiples of this many bytes (a power of two; 1 for buffered reads).
+    pub(crate) alignment: u64,
+}
+
+/// Appends the reads that cover `parts` to `reads`, and to `splits`, for each split part, its index and the number of
+/// its pieces. Sorts `parts` by offset.
+pub(crate) fn coalesce(
+    parts: &mut [Part],
+    policy: &MergePolicy,
+    reads: &mut Vec<PhysicalRead>,
+    splits: &mut Vec<(u32, u32)>,
+) {
+    if !parts.is_sorted_by_key(|part| part.offset) {
+        parts.sort_unstable_by_key(|part| (part.offset, part.read));
+    }
+    let mut first = 0;
+    while first < parts.len() {
+        let run = run_len(&parts[first..], policy);
+        if run == 1 && policy.split_bytes < parts[first].len {
+            split(&parts[first], part_index(first), policy, reads, splits);
+        } else {
+            reads.push(covering(&parts[first..first + run], part_index(first), policy.alignment));
+        }
+        first += run;
+    }
+}
+
+/// How many of the leading parts one read covers: at least one.
+fn run_len(parts: &[Part], policy: &MergePolicy) -> usize {
+    let first = &parts[0];
+    if first.placement == Placement::Direct {
+        return 1;
+    }
+    let mut end = first.offset + storage_len(first.len);
+    let mut run = 1;
+    for part in &parts[1..] {
+        let part_end = part.offset + storage_len(part.len);
+        let joins = part.placement == Placement::Buffered
+            && run < policy.merged_parts_max
+            && part.offset.saturating_sub(end) <= policy.gap_bytes_max
+            && end.max(part_end) - first.offset <= storage_len(policy.merged_bytes_max);
+        if !joins {
+            break;
+        }
+        end = end.max(part_end);
+        run += 1;
+    }
+    run
+}
+
+fn covering(parts: &[Part], first_part: u32, alignment: u64) -> PhysicalRead {
+    let end = parts.iter().map(|part| part.offset + storage_len(part.len)).max().unwrap_or(0);
+    PhysicalRead {
+        range: aligned(parts[0].offset, end, alignment),
+        first_part,
+        part_count: part_index(parts.len()),
+        piece: Piece::Whole,
+    }
+}
+
+fn split(
+    part: &Part,
+    index: u32,
+    policy: &MergePolicy,
+    reads: &mut Vec<PhysicalRead>,
+    splits: &mut Vec<(u32, u32)>,
+) {
+    let split = part_index(splits.len());
+    let mut pieces = 0;
+    for at in (0..part.len).step_by(policy.split_bytes) {
+        let len = policy.split_bytes.min(part.len - at);
+        let range = ByteRange::Bounded { offset: part.offset + storage_len(at), len: storage_len(len) };
+        reads.push(PhysicalRead {
+            range,
+            first_part: index,
+            part_count: 1,
+            piece: Piece::Split { split, at },
+        });
+        pieces += 1;
+    }
+    splits.push((index, pieces));
+}
+
+fn aligned(offset: u64, end: u64, alignment: u64) -> ByteRange {
+    let start = offset - offset % alignment;
+    let end = end.checked_next_multiple_of(alignment).unwrap_or(end);
+    ByteRange::Bounded { offset: start, len: end - start }
+}
+
+/// Windows are bounded far below `u32::MAX` parts; beyond that the index saturates and the lane refuses the window.
+fn part_index(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const POLICY: MergePolicy = MergePolicy {
+        gap_bytes_max: 100,
+        merged_bytes_max: 1000,
+        merged_parts_max: 4,
+        split_bytes: 2000,
+        alignment: 1,
+    };
+
+    fn part(offset: u64, len: usize, read: u32) -> Part {
+        Part { offset, len, read, placement: Placement::Buffered }
+    }
+
+    fn planned(parts: &mut [Part], policy: &MergePolicy) -> Vec<(u64, u64, u32)> {
+        let (mut reads, mut splits) = (Vec::new(), Vec::new());
+        coalesce(parts, policy, &mut reads, &mut splits);
+        reads.iter().map(|read| (read.offset(), read.range.len_max(), read.part_count)).collect()
+    }
+
+    #[test]
+    fn neighbours_merge_and_wide_gaps_part() {
+        let mut parts = [part(300, 50, 0), part(0, 100, 1), part(200, 50, 2), part(900, 10, 3)];
+        assert_eq!(planned(&mut parts, &POLICY), [(0, 350, 3), (900, 10, 1)]);
+    }
+
+    #[test]
+    fn duplicates_and_overlaps_are_read_once() {
+        let mut parts = [part(0, 100, 0), part(0, 100, 1), part(50, 100, 2)];
+        assert_eq!(planned(&mut parts, &POLICY), [(0, 150, 3)]);
+    }
+
+    #[test]
+    fn parts_and_bytes_are_capped() {
+        let mut parts: Vec<Part> = (0..6).map(|index| part(u64::from(index) * 10, 10, index)).collect();
+        assert_eq!(planned(&mut parts, &POLICY), [(0, 40, 4), (40, 20, 2)]);
+        let mut parts = [part(0, 600, 0), part(600, 600, 1)];
+        assert_eq!(planned(&mut parts, &POLICY), [(0, 600, 1), (600, 600, 1)]);
+    }
+
+    #[test]
+    fn giants_split_and_direct_parts_stay_alone() {
+        let (mut reads, mut splits) = (Vec::new(), Vec::new());
+        coalesce(&mut [part(5, 4500, 0)], &POLICY, &mut reads, &mut splits);
+        let pieces: Vec<_> =
+            reads.iter().map(|read| (read.offset(), read.range.len_max(), read.piece)).collect();
+        assert_eq!(
+            pieces,
+            [
+                (5, 2000, Piece::Split { split: 0, at: 0 }),
+                (2005, 2000, Piece::Split { split: 0, at: 2000 }),
+                (4005, 500, Piece::Split { split: 0, at: 4000 }),
+            ]
+        );
+        assert_eq!(splits, [(0, 3)]);
+        let direct = Part { placement: Placement::Direct, ..part(10, 10, 1) };
+        assert_eq!(
+            planned(&mut [part(0, 10, 0), direct, part(20, 10, 2)], &POLICY),
+            [(0, 10, 1), (10, 10, 1), (20, 10, 1)]
+        );
+    }
+
+    #[test]
+    fn aligned_reads_cover_their_parts() {
+        let policy = MergePolicy { alignment: 512, ..POLICY };
+        assert_eq!(planned(&mut [part(700, 100, 0)], &policy), [(512, 512, 1)]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_part_is_covered_once_within_the_bounds(
+            ranges in prop::collection::vec((0u64..5000, 0usize..3000), 1..60),
+            gap in 0u64..300,
+            parts_max in 1usize..8,
+            shift in 0u32..10,
+        ) {
+            let policy = MergePolicy {
+                gap_bytes_max: gap, merged_parts_max: parts_max, alignment: 1 << shift, ..POLICY
+            };
+            let mut parts: Vec<Part> = ranges.iter().enumerate()
+                .map(|(index, (offset, len))| part(*offset, *len, u32::try_from(index).unwrap())).collect();
+            let (mut reads, mut splits) = (Vec::new(), Vec::new());
+            coalesce(&mut parts, &policy, &mut reads, &mut splits);
+            let mut covered = vec![0usize; parts.len()];
+            for read in &reads {
+                let start = read.offset();
+                let end = start + read.range.len_max();
+                let first = read.first_part as usize;
+                for (index, part) in parts.iter().enumerate().skip(first).take(read.part_count as usize) {
+                    match read.piece {
+                        Piece::Whole => {
+                            prop_assert!(start <= part.offset);
+                            prop_assert!(part.offset + part.len as u64 <= end);
+                            prop_assert!(start % policy.alignment == 0 && end % policy.alignment == 0);
+                            covered[index] += part.len;
+                        }
+                        Piece::Split { at, .. } => {
+                            prop_assert_eq!(start, part.offset + at as u64);
+                            covered[index] += usize::try_from(end - start).unwrap();
+                        }
+                    }
+                }
+                let bytes: usize = parts[first..first + read.part_count as usize].iter().map(|part| part.len).sum();
+                let slack = bytes as u64 + gap * u64::from(read.part_count) + 2 * policy.alignment;
+                prop_assert!(end - start <= slack);
+                prop_assert!(read.part_count as usize <= parts_max);
+            }
+            for (part, covered) in parts.iter().zip(covered) {
+                prop_assert_eq!(part.len, covered);
+            }
+        }
+    }
+}

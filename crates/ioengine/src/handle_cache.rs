@@ -1,0 +1,74 @@
+//! Objects kept open between batches.
+
+use crate::medium::LocalMedium;
+use crate::{Error, Freshness, MediumId, OpenObject};
+use quick_cache::sync::Cache;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A bounded cache of open objects, each tied to its object's identity.
+pub(crate) struct HandleCache {
+    entries: Cache<(MediumId, Arc<str>), Entry>,
+}
+
+#[derive(Clone)]
+struct Entry {
+    object: Arc<dyn OpenObject>,
+    checked: Instant,
+}
+
+/// Where a handle came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Opened just now.
+    Opened,
+    /// Open since an earlier batch.
+    Cached,
+}
+
+impl HandleCache {
+    pub(crate) fn new(open_handles_max: usize) -> HandleCache {
+        HandleCache { entries: Cache::new(open_handles_max) }
+    }
+
+    /// The object opened, from the cache where `freshness` allows it.
+    pub(crate) fn open(
+        &self,
+        medium: &dyn LocalMedium,
+        key: &Arc<str>,
+        freshness: Freshness,
+        now: Instant,
+    ) -> Result<(Arc<dyn OpenObject>, Found), Error> {
+        let name = (medium.id(), Arc::clone(key));
+        if let Some(entry) = self.entries.get(&name) {
+            if is_fresh(medium, key, &entry, freshness, now)? {
+                return Ok((entry.object, Found::Cached));
+            }
+            self.entries.remove(&name);
+        }
+        let object = medium.open(key)?;
+        if object.is_settled() {
+            self.entries.insert(name, Entry { object: Arc::clone(&object), checked: now });
+        }
+        Ok((object, Found::Opened))
+    }
+
+    /// Drops what is kept of an object.
+    pub(crate) fn forget(&self, medium: MediumId, key: &Arc<str>) {
+        self.entries.remove(&(medium, Arc::clone(key)));
+    }
+}
+
+fn is_fresh(
+    medium: &dyn LocalMedium,
+    key: &str,
+    entry: &Entry,
+    freshness: Freshness,
+    now: Instant,
+) -> Result<bool, Error> {
+    match freshness {
+        Freshness::Immutable => Ok(true),
+        Freshness::Ttl(age) => Ok(now.saturating_duration_since(entry.checked) < age),
+        Freshness::Checked => Ok(medium.identify(key)? == *entry.object.identity()),
+    }
+}

@@ -1,0 +1,188 @@
+//! Taking what has completed, and trying again what should be.
+
+use super::open_window::Flight;
+use super::station::Reader;
+use super::{Arrived, Body, Lane};
+use crate::coalesce::{PhysicalRead, Piece};
+use crate::driver::{Completion, Outcome, ReadTarget};
+use crate::remote::RemoteCompletion;
+use crate::{ByteRange, Error, ErrorKind, memory_len, storage_len};
+use std::time::Instant;
+
+impl Lane {
+    /// Takes what drivers and sources have completed.
+    pub(super) fn reap(&mut self, now: Instant) {
+        let mut completions = std::mem::take(&mut self.completions);
+        for station in &mut self.stations {
+            if let Reader::Local { driver, .. } = &mut station.reader {
+                driver.reap(&mut completions);
+            }
+        }
+        for completion in completions.drain(..) {
+            self.complete(completion, now);
+        }
+        self.completions = completions;
+        let mut arrived = std::mem::take(&mut self.remote_completions);
+        self.inbox.take(&mut arrived);
+        for completion in arrived.drain(..) {
+            self.complete_remote(completion, now);
+        }
+        self.remote_completions = arrived;
+    }
+
+    fn land(&mut self, slot: u32, now: Instant) -> Option<Flight> {
+        let flight = self.flights.take(slot)?;
+        self.stations[flight.station].in_flight -= 1;
+        self.counters.record_latency(now.saturating_duration_since(flight.submitted));
+        Some(flight)
+    }
+
+    fn complete(&mut self, completion: Completion, now: Instant) {
+        let Completion { slot, target, outcome } = completion;
+        let Some(mut flight) = self.land(slot, now) else { return };
+        match outcome {
+            Outcome::Filled(read) => {
+                flight.filled += read;
+                self.filled(flight, read, target);
+            }
+            Outcome::Lent(bytes) | Outcome::Owned(bytes) => self.brought(flight, bytes),
+            Outcome::Again => self.again(flight, target),
+            Outcome::WouldBlock => self.defer(flight, target),
+            Outcome::Failed(error) => self.failed(flight, target, error),
+        }
+    }
+
+    fn complete_remote(&mut self, completion: RemoteCompletion, now: Instant) {
+        let Some(flight) = self.land(completion.slot, now) else { return };
+        match completion.result {
+            Ok(fetched) => {
+                if let (Some(window), Some(identity)) =
+                    (self.windows.get_mut(flight.window), fetched.identity)
+                {
+                    window.identity.get_or_insert(identity);
+                }
+                self.brought(flight, fetched.bytes);
+            }
+            Err(error) => self.failed(flight, None, error),
+        }
+    }
+
+    fn filled(&mut self, flight: Flight, read: usize, target: Option<ReadTarget>) {
+        let wanted = self.wanted_bytes(&flight);
+        match target {
+            Some(target) if wanted <= flight.filled => self.arrive(flight, Ok(Body::Target(target))),
+            target if read == 0 => {
+                let error = Error::new(
+                    ErrorKind::UnexpectedEnd,
+                    format!(
+                        "the object ended {} bytes short of its size when it was opened",
+                        wanted - flight.filled
+                    ),
+                );
+                self.failed(flight, target, error);
+            }
+            target => self.again(flight, target),
+        }
+    }
+
+    /// The bytes of a read that some part needs: less than its length where alignment reaches past the object's end.
+    fn wanted_bytes(&self, flight: &Flight) -> usize {
+        let whole = memory_len(flight.physical.range.len_max()).unwrap_or(usize::MAX);
+        if flight.physical.piece != Piece::Whole {
+            return whole;
+        }
+        let Some(window) = self.windows.get(flight.window) else { return whole };
+        let first = flight.physical.first_part as usize;
+        let parts = window.memory.parts.iter().skip(first).take(flight.physical.part_count as usize);
+        let end = parts.map(|part| part.offset + storage_len(part.len)).max().unwrap_or(0);
+        memory_len(end.saturating_sub(flight.physical.offset())).unwrap_or(whole)
+    }
+
+    fn brought(&mut self, flight: Flight, bytes: bytes::Bytes) {
+        let found = storage_len(bytes.len());
+        let sound = match flight.physical.range {
+            ByteRange::Bounded { len, .. } => found == len,
+            ByteRange::Suffix { len } | ByteRange::Whole { len_max: len } => found <= len,
+        };
+        if sound {
+            self.arrive(flight, Ok(Body::Bytes(bytes)));
+        } else {
+            let wanted = flight.physical.range;
+            let error =
+                Error::new(ErrorKind::Io, format!("the medium answered {found} bytes")).with_range(wanted);
+            self.failed(flight, None, error);
+        }
+    }
+
+    /// Issues a read once more, for what it has not filled yet.
+    fn again(&mut self, mut flight: Flight, target: Option<ReadTarget>) {
+        flight.attempts += 1;
+        if self.shared.config.limits.retries_max < flight.attempts {
+            let error = Error::new(
+                ErrorKind::Unavailable,
+                format!("the read was interrupted or cut short {} times", flight.attempts),
+            );
+            return self.failed(flight, target, error);
+        }
+        self.counters.retries.add(1);
+        self.submit(flight, target);
+    }
+
+    /// A merged read that failed is issued part by part, so that one bad range fails alone.
+    fn failed(&mut self, flight: Flight, target: Option<ReadTarget>, error: Error) {
+        let ended = self.windows.get(flight.window).is_none_or(|window| window.batch.is_ended_early());
+        if flight.physical.part_count < 2 || ended {
+            drop(target);
+            return self.arrive(flight, Err(error));
+        }
+        self.counters.unmerged.add(1);
+        self.put_back(target);
+        self.bytes_in_flight -= flight.budget_bytes;
+        let Some(window) = self.windows.get_mut(flight.window) else { return };
+        let queued = window.next < window.memory.physical.len();
+        let first = flight.physical.first_part;
+        for part_number in first..first + flight.physical.part_count {
+            if let Some(part) = window.memory.parts.get(part_number as usize) {
+                window.memory.physical.push(PhysicalRead {
+                    range: ByteRange::Bounded { offset: part.offset, len: storage_len(part.len) },
+                    first_part: part_number,
+                    part_count: 1,
+                    piece: Piece::Whole,
+                });
+                window.unfinished += 1;
+            }
+        }
+        window.unfinished -= 1;
+        if !queued && !self.stations[flight.station].queue.contains(&flight.window) {
+            self.stations[flight.station].queue.push_back(flight.window);
+        }
+    }
+
+    /// An inline lane must not wait: the read goes back to its window, and the window to another lane once nothing of
+    /// it is in flight here.
+    fn defer(&mut self, flight: Flight, target: Option<ReadTarget>) {
+        self.bytes_in_flight -= flight.budget_bytes;
+        let Some(window) = self.windows.get_mut(flight.window) else { return };
+        window.give_back(
+            &flight.physical,
+            target,
+            self.shared.config.limits.split_bytes.max(1),
+            &mut self.pool,
+        );
+        window.memory.physical.push(flight.physical);
+        window.deferred = true;
+        if !self.stations[flight.station].queue.contains(&flight.window) {
+            self.stations[flight.station].queue.push_back(flight.window);
+        }
+    }
+
+    fn arrive(&mut self, flight: Flight, result: Result<Body, Error>) {
+        self.arrived.push_back(Arrived { flight, result });
+    }
+
+    pub(super) fn put_back(&mut self, target: Option<ReadTarget>) {
+        if let Some(ReadTarget::Pooled(buffer)) = target {
+            self.pool.put(buffer);
+        }
+    }
+}

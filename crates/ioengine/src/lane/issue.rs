@@ -1,0 +1,195 @@
+//! Issuing planned reads, within depth and byte budget.
+
+use super::open_window::Flight;
+use super::station::Reader;
+use super::{Arrived, Lane};
+use crate::coalesce::{PhysicalRead, Piece, Placement};
+use crate::driver::{ReadOp, ReadTarget};
+use crate::remote::{FetchRequest, Reply};
+use crate::{Error, ErrorKind, Medium, memory_len};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+impl Lane {
+    /// Issues reads of a station's windows until its depth, the byte budget or one submission's worth is reached.
+    /// Returns how many.
+    pub(super) fn issue(&mut self, station: usize, now: Instant) -> usize {
+        let mut issued = 0;
+        while issued < self.shared.config.limits.submit_batch {
+            let Station { queue_front: Some(index), has_room: true } = self.look(station) else { break };
+            match self.next_physical(index) {
+                Some(physical) => {
+                    if !self.admit(&physical, index) {
+                        break;
+                    }
+                    if let Some(window) = self.windows.get_mut(index) {
+                        window.next += 1;
+                    }
+                    self.start(index, station, physical, now);
+                    issued += 1;
+                }
+                None => {
+                    self.stations[station].queue.pop_front();
+                    self.settle(index);
+                }
+            }
+        }
+        issued
+    }
+
+    fn look(&self, station: usize) -> Station {
+        let station = &self.stations[station];
+        Station { queue_front: station.queue.front().copied(), has_room: station.in_flight < station.depth }
+    }
+
+    /// The window's next read to issue; `None` when there is none, or none that should still be issued.
+    fn next_physical(&mut self, index: u32) -> Option<PhysicalRead> {
+        let window = self.windows.get_mut(index)?;
+        if window.batch.is_ended_early() {
+            window.unfinished -= window.unissued();
+            window.next = window.memory.physical.len();
+        }
+        if window.deferred {
+            return None;
+        }
+        window.memory.physical.get(window.next).copied()
+    }
+
+    /// True when the byte budget has room for this read. An item larger than the lane's share is admitted alone, one
+    /// at a time over all lanes.
+    fn admit(&mut self, physical: &PhysicalRead, index: u32) -> bool {
+        let bytes = self.budget_bytes(physical, index);
+        if self.bytes_in_flight + bytes <= self.bytes_max {
+            return true;
+        }
+        if self.bytes_in_flight != 0 {
+            return false;
+        }
+        if !self.holds_oversize {
+            self.holds_oversize = !self.shared.oversize.swap(true, Ordering::AcqRel);
+        }
+        self.holds_oversize
+    }
+
+    /// Bytes of memory that this read needs until it is delivered. The first piece of a split counts for all.
+    fn budget_bytes(&self, physical: &PhysicalRead, index: u32) -> usize {
+        let whole = memory_len(physical.range.len_max()).unwrap_or(usize::MAX);
+        match physical.piece {
+            Piece::Whole => whole,
+            Piece::Split { at: 0, .. } => {
+                let part =
+                    self.windows.get(index).and_then(|w| w.memory.parts.get(physical.first_part as usize));
+                part.map_or(whole, |part| part.len)
+            }
+            Piece::Split { .. } => 0,
+        }
+    }
+
+    fn start(&mut self, index: u32, station: usize, physical: PhysicalRead, now: Instant) {
+        let budget_bytes = self.budget_bytes(&physical, index);
+        self.bytes_in_flight += budget_bytes;
+        let mut flight = Flight {
+            window: index,
+            station,
+            physical,
+            filled: 0,
+            attempts: 0,
+            budget_bytes,
+            submitted: now,
+            held: None,
+        };
+        match self.target_for(&flight) {
+            Ok(target) if self.stations[station].lends() => {
+                flight.held = target;
+                self.submit(flight, None);
+            }
+            Ok(target) => self.submit(flight, target),
+            Err(error) => self.arrived.push_back(Arrived { flight, result: Err(error) }),
+        }
+    }
+
+    /// The memory that a read fills: a piece of the output, a piece of a split, or a pooled buffer. Readers that bring
+    /// their own bytes need one only where the bytes must come together with others.
+    fn target_for(&mut self, flight: &Flight) -> Result<Option<ReadTarget>, Error> {
+        let lends = self.stations[flight.station].lends();
+        let split_bytes = self.shared.config.limits.split_bytes.max(1);
+        let Some(window) = self.windows.get_mut(flight.window) else { return Err(lost_window()) };
+        let memory = &mut window.memory;
+        let part = memory.parts.get(flight.physical.first_part as usize).ok_or_else(lost_window)?;
+        let output = match memory.storage.reads.get_mut(part.read as usize) {
+            Some(read) => &mut read.target,
+            None => return Err(lost_window()),
+        };
+        match flight.physical.piece {
+            Piece::Split { split, at } => {
+                let split = memory.splits.get_mut(split as usize).ok_or_else(lost_window)?;
+                split.piece(at, part.len, split_bytes, output).map(Some)
+            }
+            Piece::Whole if lends => Ok(None),
+            Piece::Whole if part.placement == Placement::Direct => Ok(output.take().map(ReadTarget::Output)),
+            Piece::Whole => {
+                let len = memory_len(flight.physical.range.len_max())?;
+                self.pool.take(len).map(ReadTarget::Pooled).map(Some)
+            }
+        }
+    }
+
+    /// Hands a read to its driver or source; also for reads that are tried again.
+    pub(super) fn submit(&mut self, flight: Flight, target: Option<ReadTarget>) {
+        self.counters.physical_reads.add(1);
+        let Some(window) = self.windows.get(flight.window) else { return };
+        let (range, filled, station) = (flight.physical.range, flight.filled, flight.station);
+        self.counters.bytes_fetched.add(range.len_max() - crate::storage_len(filled));
+        match &mut self.stations[station].reader {
+            Reader::Local { driver, .. } => {
+                let (Some(object), Ok(len)) = (&window.handle, memory_len(range.len_max())) else {
+                    let result = Err(lost_window());
+                    return self.arrived.push_back(Arrived { flight, result });
+                };
+                let offset = flight.physical.offset();
+                let slot = self.flights.insert(flight);
+                driver.submit(ReadOp { slot, object, offset, len, target, filled });
+            }
+            Reader::Remote => {
+                let Some((source, key)) =
+                    window.memory.storage.object.as_ref().and_then(|object| match &object.medium {
+                        Medium::Remote(source) => Some((Arc::clone(source), Arc::clone(&object.key))),
+                        Medium::Local(_) => None,
+                    })
+                else {
+                    let result = Err(lost_window());
+                    return self.arrived.push_back(Arrived { flight, result });
+                };
+                let request = FetchRequest {
+                    key,
+                    range,
+                    if_match: window.identity.clone(),
+                    cancelled: window.batch.cancel.clone(),
+                };
+                let slot = self.flights.insert(flight);
+                source.fetch(request, Reply::new(slot, Arc::clone(&self.inbox)));
+            }
+        }
+        self.stations[station].in_flight += 1;
+        self.counters.in_flight_high_water.raise_to(crate::storage_len(self.flights.len()));
+    }
+
+    pub(super) fn flush(&mut self) {
+        for station in &mut self.stations {
+            if let Reader::Local { driver, .. } = &mut station.reader {
+                driver.flush();
+            }
+        }
+    }
+}
+
+/// What [`Lane::issue`] wants to know of a station.
+struct Station {
+    queue_front: Option<u32>,
+    has_room: bool,
+}
+
+fn lost_window() -> Error {
+    Error::new(ErrorKind::Internal, "a read in flight belongs to no window")
+}

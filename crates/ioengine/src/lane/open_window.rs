@@ -1,0 +1,181 @@
+//! A planned window while it is being read.
+
+use crate::batch_state::BatchState;
+use crate::buffer::{AlignedBuffer, BufferPool};
+use crate::coalesce::{Part, PhysicalRead, Piece};
+use crate::driver::ReadTarget;
+use crate::target::BatchTarget;
+use crate::window::{Cursor, WindowStorage};
+use crate::{Error, Identity, OpenObject};
+use std::sync::Arc;
+
+/// The memory of a window, used again for the next one.
+#[derive(Default)]
+pub(crate) struct WindowMemory {
+    pub(crate) storage: WindowStorage,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) physical: Vec<PhysicalRead>,
+    pub(crate) splits: Vec<Split>,
+}
+
+impl WindowMemory {
+    pub(crate) fn clear(&mut self) {
+        self.storage.clear();
+        self.parts.clear();
+        self.physical.clear();
+        self.splits.clear();
+    }
+}
+
+/// A window from its plan to its last delivery. It moves between lanes whole.
+pub(crate) struct OpenWindow {
+    pub(crate) batch: Arc<BatchState>,
+    pub(crate) cursor: Cursor,
+    pub(crate) replans: u32,
+    pub(crate) memory: WindowMemory,
+    pub(crate) handle: Option<Arc<dyn OpenObject>>,
+    /// The version read: the handle's, or what a remote source told.
+    pub(crate) identity: Option<Identity>,
+    /// The next of the physical reads to issue.
+    pub(crate) next: usize,
+    /// Physical reads not yet delivered, unissued ones included.
+    pub(crate) unfinished: usize,
+    /// Set when an inline lane would have to wait: the rest goes to another lane.
+    pub(crate) deferred: bool,
+}
+
+impl OpenWindow {
+    pub(crate) fn new(
+        batch: Arc<BatchState>,
+        cursor: Cursor,
+        replans: u32,
+        memory: WindowMemory,
+    ) -> Box<OpenWindow> {
+        Box::new(OpenWindow {
+            batch,
+            cursor,
+            replans,
+            memory,
+            handle: None,
+            identity: None,
+            next: 0,
+            unfinished: 0,
+            deferred: false,
+        })
+    }
+
+    /// Physical reads not yet issued.
+    pub(crate) fn unissued(&self) -> usize {
+        self.memory.physical.len() - self.next
+    }
+
+    /// Puts the target of a read that was not done back to where the next attempt takes it from.
+    pub(crate) fn give_back(
+        &mut self,
+        physical: &PhysicalRead,
+        target: Option<ReadTarget>,
+        piece_bytes: usize,
+        pool: &mut BufferPool,
+    ) {
+        let output = match target {
+            Some(ReadTarget::Pooled(buffer)) => return pool.put(buffer),
+            Some(ReadTarget::Output(output)) => output,
+            None => return,
+        };
+        let memory = &mut self.memory;
+        if let Piece::Split { split, at } = physical.piece {
+            let piece = memory
+                .splits
+                .get_mut(split as usize)
+                .and_then(|split| split.pieces.get_mut(at / piece_bytes));
+            if let Some(piece) = piece {
+                *piece = Some(output);
+            }
+        } else if let Some(part) = memory.parts.get(physical.first_part as usize)
+            && let Some(read) = memory.storage.reads.get_mut(part.read as usize)
+        {
+            read.target = Some(output);
+        }
+    }
+}
+
+/// A part that is read in several pieces.
+pub(crate) struct Split {
+    pub(crate) part: u32,
+    pub(crate) remaining: u32,
+    pub(crate) error: Option<Error>,
+    /// Bytes that count against the budget until the part is delivered.
+    pub(crate) budget_bytes: usize,
+    pieces: Vec<Option<BatchTarget>>,
+    memory: Option<SplitMemory>,
+}
+
+/// Where the pieces come together. Not touched while a piece of it is out.
+enum SplitMemory {
+    Buffer(AlignedBuffer),
+    Output,
+}
+
+impl Split {
+    pub(crate) fn new(part: u32, pieces: u32) -> Split {
+        Split { part, remaining: pieces, error: None, budget_bytes: 0, pieces: Vec::new(), memory: None }
+    }
+
+    /// The memory of the piece that starts `at` bytes into the part, of `len` bytes in all, in pieces of
+    /// `piece_bytes`. The first call fixes where the part comes together: in `output`, or in a buffer.
+    pub(crate) fn piece(
+        &mut self,
+        at: usize,
+        len: usize,
+        piece_bytes: usize,
+        output: &mut Option<BatchTarget>,
+    ) -> Result<ReadTarget, Error> {
+        if self.memory.is_none() {
+            match output.take() {
+                Some(mut target) => {
+                    self.pieces = cut(target.as_mut_slice(), piece_bytes);
+                    self.memory = Some(SplitMemory::Output);
+                }
+                None => {
+                    let mut buffer = AlignedBuffer::with_len(len)?;
+                    self.pieces = cut(&mut buffer.as_mut_slice()[..len], piece_bytes);
+                    self.memory = Some(SplitMemory::Buffer(buffer));
+                }
+            }
+        }
+        let piece = self.pieces.get_mut(at / piece_bytes).and_then(Option::take);
+        piece.map(ReadTarget::Output).ok_or_else(|| {
+            Error::new(
+                crate::ErrorKind::Internal,
+                format!("the piece at byte {at} of a split read was issued twice"),
+            )
+        })
+    }
+
+    /// The whole part, once every piece has arrived, unless it came together in the output.
+    pub(crate) fn take_buffer(&mut self) -> Option<AlignedBuffer> {
+        match self.memory.take() {
+            Some(SplitMemory::Buffer(buffer)) => Some(buffer),
+            Some(SplitMemory::Output) | None => None,
+        }
+    }
+}
+
+fn cut(memory: &mut [u8], piece_bytes: usize) -> Vec<Option<BatchTarget>> {
+    memory.chunks_mut(piece_bytes).map(|piece| Some(BatchTarget::new(piece))).collect()
+}
+
+/// A physical read in flight.
+pub(crate) struct Flight {
+    pub(crate) window: u32,
+    pub(crate) station: usize,
+    pub(crate) physical: PhysicalRead,
+    /// Bytes that earlier attempts filled.
+    pub(crate) filled: usize,
+    pub(crate) attempts: u32,
+    /// Bytes that count against the budget until the read is delivered.
+    pub(crate) budget_bytes: usize,
+    pub(crate) submitted: std::time::Instant,
+    /// For drivers that lend or give: where a copy of the bytes shall go.
+    pub(crate) held: Option<ReadTarget>,
+}

@@ -1,0 +1,321 @@
+//! From work to a window with reads to issue: claim, plan, open, coalesce.
+
+use super::open_window::{OpenWindow, Split, WindowMemory};
+use super::station::{Reader, Station};
+use super::{Lane, Site};
+use crate::batch::PlanContext;
+use crate::batch_state::{BatchState, Work};
+use crate::coalesce::{MergePolicy, Part, PhysicalRead, Piece, Placement, coalesce};
+use crate::driver::DriverSite;
+use crate::handle_cache::Found;
+use crate::medium::LocalMedium;
+use crate::window::{Cursor, Planned, Window};
+use crate::{ByteRange, Error, ErrorKind, Medium, memory_len, storage_len};
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A part with a target of at least this many bytes gets a read of its own that fills the target; below it, merging
+/// with its neighbours and copying is cheaper. A cached read costs about 0.6 µs, in which 8 KiB are copied.
+const DIRECT_BYTES_MIN: usize = 8 << 10;
+
+impl Lane {
+    /// Takes one piece of work and turns it into reads. False when there was no work.
+    pub(super) fn plan_next(&mut self, now: Instant) -> bool {
+        let Some((batch, work)) = self.take_work() else { return false };
+        if batch.is_ended_early() {
+            drop(work);
+            batch.release(1);
+            return true;
+        }
+        match work {
+            Work::Plan { cursor, replans } => self.plan_window(batch, cursor, replans, now),
+            Work::Adopt(window) => self.adopt(window),
+        }
+        true
+    }
+
+    fn take_work(&mut self) -> Option<(Arc<BatchState>, Work)> {
+        if let Some(work) = self.own_work.pop() {
+            return Some(work);
+        }
+        while !self.batches.is_empty() {
+            let urgent =
+                self.batches.iter().take_while(|batch| batch.priority == self.batches[0].priority).count();
+            self.next_batch = (self.next_batch + 1) % urgent;
+            let batch = &self.batches[self.next_batch];
+            match batch.take_work() {
+                Some(work) => return Some((Arc::clone(batch), work)),
+                None => drop(self.batches.remove(self.next_batch)),
+            }
+        }
+        None
+    }
+
+    fn plan_window(&mut self, batch: Arc<BatchState>, cursor: Cursor, replans: u32, now: Instant) {
+        let memory = self.spare_windows.pop().unwrap_or_default();
+        let mut window = OpenWindow::new(Arc::clone(&batch), cursor, replans, memory);
+        let context = PlanContext { state: &batch, cursor, resume_taken: Cell::new(false) };
+        let reads_max = self.shared.config.limits.window_reads_max;
+        let planned = catch_unwind(AssertUnwindSafe(|| {
+            batch.batch().plan(cursor, &context, &mut Window::new(&mut window.memory.storage, reads_max))
+        }));
+        self.counters.windows.add(1);
+        match planned {
+            Err(panic) => batch.poison("its plan", panic.as_ref()),
+            Ok(Planned::Parked) if context.resume_taken.get() => return self.recycle(window),
+            Ok(Planned::Parked) => {
+                batch.end_early(Error::new(
+                    ErrorKind::Internal,
+                    "a plan parked and kept no way to be resumed",
+                ));
+            }
+            Ok(Planned::More(next)) => {
+                batch.retain(1);
+                self.own_work.push((Arc::clone(&batch), Work::Plan { cursor: next, replans: 0 }));
+            }
+            Ok(Planned::Complete) => {}
+        }
+        if let Some(error) = window.memory.storage.error.take() {
+            batch.end_early(error);
+        }
+        if window.memory.storage.reads.is_empty() || batch.is_ended_early() {
+            self.recycle(window);
+            return batch.release(1);
+        }
+        self.open(window, now);
+    }
+
+    /// Opens the window's object, checks its version and turns the reads into physical ones.
+    fn open(&mut self, mut window: Box<OpenWindow>, now: Instant) {
+        self.counters.logical_reads.add(storage_len(window.memory.storage.reads.len()));
+        let Some(object) = window.memory.storage.object.clone() else {
+            return self.refuse(window, &no_object());
+        };
+        match &object.medium {
+            Medium::Remote(_) => {
+                window.identity.clone_from(&window.memory.storage.expected);
+                self.queue(window, None);
+            }
+            Medium::Local(medium) => {
+                let freshness = self.shared.config.freshness;
+                let opened = self.shared.handles.open(medium.as_ref(), &object.key, freshness, now);
+                let (handle, found) = match opened {
+                    Ok(opened) => opened,
+                    Err(error) => return self.refuse(window, &error.with_object(&object.key)),
+                };
+                match found {
+                    Found::Opened => self.counters.opens.add(1),
+                    Found::Cached => self.counters.handle_hits.add(1),
+                }
+                if window
+                    .memory
+                    .storage
+                    .expected
+                    .as_ref()
+                    .is_some_and(|expected| expected != handle.identity())
+                {
+                    return self.replan(window);
+                }
+                window.identity = Some(handle.identity().clone());
+                window.handle = Some(handle);
+                self.queue(window, Some(medium));
+            }
+        }
+    }
+
+    /// The window was planned from what the object no longer is: plans it again.
+    fn replan(&mut self, window: Box<OpenWindow>) {
+        let (batch, cursor, replans) = (Arc::clone(&window.batch), window.cursor, window.replans + 1);
+        if self.shared.config.limits.replans_max < replans {
+            let error = Error::new(
+                ErrorKind::Changed,
+                format!("the object was replaced {replans} times while it was planned"),
+            );
+            return self.refuse(window, &error);
+        }
+        self.counters.replans.add(1);
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| batch.batch().stale(cursor))) {
+            batch.poison("dropping a stale plan", panic.as_ref());
+        }
+        self.recycle(window);
+        self.own_work.push((batch, Work::Plan { cursor, replans }));
+    }
+
+    /// Coalesces the window's reads and queues it at its station.
+    fn queue(&mut self, mut window: Box<OpenWindow>, medium: Option<&Arc<dyn LocalMedium>>) {
+        let cost = match (medium, &window.memory.storage.object) {
+            (Some(medium), _) => medium.cost(),
+            (None, Some(object)) => match &object.medium {
+                Medium::Remote(source) => source.cost(),
+                Medium::Local(medium) => medium.cost(),
+            },
+            (None, None) => return self.refuse(window, &no_object()),
+        };
+        let station = match self.station_for(medium) {
+            Ok(station) => station,
+            Err(error) => return self.refuse(window, &error),
+        };
+        let limits = &self.shared.config.limits;
+        let lends = medium.is_some() && self.stations[station].lends();
+        let policy = MergePolicy {
+            gap_bytes_max: cost.gap_bytes_max(),
+            merged_bytes_max: limits.merged_bytes_max,
+            merged_parts_max: if lends { 1 } else { limits.merged_parts_max },
+            split_bytes: if lends { usize::MAX } else { limits.split_bytes.max(1) },
+            alignment: 1,
+        };
+        let failed = locate(&mut window, lends);
+        self.split_plan.clear();
+        let WindowMemory { parts, physical, splits, .. } = &mut window.memory;
+        coalesce(parts, &policy, physical, &mut self.split_plan);
+        splits.extend(self.split_plan.iter().map(|(part, pieces)| Split::new(*part, *pieces)));
+        append_unlocated(&mut window);
+        self.count_window(&window);
+        window.unfinished = window.memory.physical.len();
+        let index = self.windows.insert(window);
+        for (read, error) in failed {
+            self.deliver_error(index, read, error);
+        }
+        if medium.is_none() && self.site == Site::Inline {
+            return self.hand_over(index);
+        }
+        self.stations[station].queue.push_back(index);
+    }
+
+    fn count_window(&self, window: &OpenWindow) {
+        let wanted: u64 = window.memory.parts.iter().map(|part| storage_len(part.len)).sum();
+        self.counters.bytes_wanted.add(wanted);
+        let merged = window
+            .memory
+            .physical
+            .iter()
+            .filter(|read| 1 < read.part_count)
+            .map(|read| u64::from(read.part_count));
+        self.counters.merged_reads.add(merged.sum());
+        let pieces: u64 = self.split_plan.iter().map(|(_, pieces)| u64::from(*pieces)).sum();
+        self.counters.split_reads.add(pieces);
+    }
+
+    /// Goes on with a window that another lane planned and opened.
+    fn adopt(&mut self, mut window: Box<OpenWindow>) {
+        window.deferred = false;
+        let medium = window.memory.storage.object.as_ref().and_then(|object| match &object.medium {
+            Medium::Local(medium) => Some(Arc::clone(medium)),
+            Medium::Remote(_) => None,
+        });
+        match self.station_for(medium.as_ref()) {
+            Ok(station) => {
+                let index = self.windows.insert(window);
+                self.stations[station].queue.push_back(index);
+            }
+            Err(error) => {
+                window.batch.end_early(error);
+                let batch = Arc::clone(&window.batch);
+                self.recycle(window);
+                batch.release(1);
+            }
+        }
+    }
+
+    fn station_for(&mut self, medium: Option<&Arc<dyn LocalMedium>>) -> Result<usize, Error> {
+        let family = medium.map(|medium| medium.family());
+        if let Some(index) = self.stations.iter().position(|station| station.serves(family)) {
+            return Ok(index);
+        }
+        let limits = &self.shared.config.limits;
+        let station = match medium {
+            None => Station::new(Reader::Remote, limits.remote_depth.max(1)),
+            Some(medium) => {
+                let site = match self.site {
+                    Site::Inline => DriverSite::Inline,
+                    Site::Thread => DriverSite::Lane { limits, wake: &self.wake },
+                };
+                let driver = medium.driver(site)?;
+                self.shared.note_driver(format!("{}: {}", driver.name(), medium.describe()));
+                let reader = Reader::Local { family: medium.family(), driver };
+                Station::new(reader, limits.local_depth.max(1))
+            }
+        };
+        self.stations.push(station);
+        Ok(self.stations.len() - 1)
+    }
+
+    /// Fails every read of a window that cannot be read at all.
+    fn refuse(&mut self, mut window: Box<OpenWindow>, error: &Error) {
+        window.unfinished = 0;
+        let reads = window.memory.storage.reads.len();
+        let index = self.windows.insert(window);
+        for read in 0..reads {
+            let error = match self.windows.get(index).and_then(|window| window.memory.storage.reads.get(read))
+            {
+                Some(read) => error.clone().with_range(read.range),
+                None => error.clone(),
+            };
+            self.deliver_error(index, read, error);
+        }
+        self.finish_window(index);
+    }
+
+    /// Keeps a finished window's memory for the next one.
+    pub(super) fn recycle(&mut self, window: Box<OpenWindow>) {
+        let mut memory = window.memory;
+        memory.clear();
+        if self.spare_windows.len() < SPARE_WINDOWS_MAX {
+            self.spare_windows.push(memory);
+        }
+    }
+}
+
+/// Windows kept for reuse. Few are open at a time, because a lane plans the next one only when its queues run empty.
+const SPARE_WINDOWS_MAX: usize = 16;
+
+fn no_object() -> Error {
+    Error::new(ErrorKind::Internal, "a window was planned without an object")
+}
+
+/// Collects where each read lies, and returns the reads that lie outside the object. Open-ended reads of an object
+/// whose size is not known are left to [`append_unlocated`].
+fn locate(window: &mut OpenWindow, lends: bool) -> Vec<(usize, Error)> {
+    let mut failed = Vec::new();
+    let size = window.handle.as_ref().map(|handle| handle.size());
+    let WindowMemory { storage, parts, .. } = &mut window.memory;
+    for (index, read) in storage.reads.iter().enumerate() {
+        let located = match (size, read.range) {
+            (Some(size), range) => range.resolve(size),
+            (None, ByteRange::Bounded { offset, len }) => Ok((offset, len)),
+            (None, ByteRange::Suffix { .. } | ByteRange::Whole { .. }) => continue,
+        };
+        match located.and_then(|(offset, len)| Ok((offset, memory_len(len)?))) {
+            Ok((offset, len)) => {
+                let direct =
+                    !lends && read.target.as_ref().is_some_and(|target| DIRECT_BYTES_MIN <= target.len());
+                let placement = if direct { Placement::Direct } else { Placement::Buffered };
+                parts.push(Part { offset, len, read: number(index), placement });
+            }
+            Err(error) => failed.push((index, error)),
+        }
+    }
+    failed
+}
+
+/// Adds a physical read for each open-ended read of an object whose size is not known: the source resolves those.
+fn append_unlocated(window: &mut OpenWindow) {
+    if window.handle.is_some() {
+        return;
+    }
+    let WindowMemory { storage, parts, physical, .. } = &mut window.memory;
+    for (index, read) in storage.reads.iter().enumerate() {
+        if matches!(read.range, ByteRange::Suffix { .. } | ByteRange::Whole { .. }) {
+            let first_part = number(parts.len());
+            parts.push(Part { offset: 0, len: 0, read: number(index), placement: Placement::Buffered });
+            physical.push(PhysicalRead { range: read.range, first_part, part_count: 1, piece: Piece::Whole });
+        }
+    }
+}
+
+/// Windows hold far fewer parts than `u32::MAX` (see [`Limits::window_reads_max`](crate::Limits::window_reads_max)).
+fn number(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,81 @@
+//! Every bound of the engine, in one place.
+
+use std::time::Duration;
+
+/// The bounds of an engine. Beyond a bound there is back-pressure or an error, never growth.
+///
+/// Peak memory of a batch is its output, plus `in_flight_bytes_max`, plus one item larger than the budget (such an
+/// item is admitted alone), plus per lane one window and the codecs' scratch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Lanes, each a thread. Default: the processors this process may run on, at most 64.
+    pub lanes: usize,
+    /// Physical reads that one lane keeps in flight on a local medium. Default 128: a virtio disk saturates near 64,
+    /// one NVMe drive near 256 over all lanes.
+    pub local_depth: usize,
+    /// Reads handed to a local driver before it is flushed. Default 32: the cost of one submission system call is
+    /// then spread thin, while buffers of 8 KiB still fit a 1 MiB second-level cache.
+    pub submit_batch: usize,
+    /// Physical reads that one lane keeps in flight on remote media. Default 256.
+    pub remote_depth: usize,
+    /// Bytes in flight (asked for, or read and not yet delivered), over all lanes. Default 256 MiB.
+    pub in_flight_bytes_max: usize,
+    /// Bytes of one merged read. Default 256 KiB: beyond it a merge saves less than 1 % of the request cost, and the
+    /// bytes leave the second-level cache before they are decoded.
+    pub merged_bytes_max: usize,
+    /// Logical reads in one merged read. Default 64, so that one lane is not handed a whole crop.
+    pub merged_parts_max: usize,
+    /// A logical read of more bytes than this is split into parallel parts. Default 2 MiB.
+    pub split_bytes: usize,
+    /// Logical reads in one window. A plan that pushes more is refused. Default 16,384.
+    pub window_reads_max: usize,
+    /// Batches of at most this many reads, by their own estimate, run on the calling thread. Default 64.
+    pub inline_reads_max: u64,
+    /// Batches of at most this many stored bytes, by their own estimate, run on the calling thread. Default 512 KiB.
+    pub inline_bytes_max: u64,
+    /// Open file handles kept between batches. Default: a quarter of `RLIMIT_NOFILE`, at most 4096.
+    pub open_handles_max: usize,
+    /// Times that one physical read is issued again after EINTR, EAGAIN or a short read that made no progress.
+    /// Default 16.
+    pub retries_max: u32,
+    /// Times that a window is planned again because its object was replaced under a cached plan. Default 4.
+    pub replans_max: u32,
+    /// Bytes of buffers that a lane keeps for its next reads. Default 8 MiB.
+    pub pooled_bytes_max: usize,
+    /// Longest sleep of a parked lane. It wakes for work at once; this only bounds the harm of a lost wake-up.
+    pub park_max: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            lanes: std::thread::available_parallelism().map_or(1, usize::from).min(64),
+            local_depth: 128,
+            submit_batch: 32,
+            remote_depth: 256,
+            in_flight_bytes_max: 256 << 20,
+            merged_bytes_max: 256 << 10,
+            merged_parts_max: 64,
+            split_bytes: 2 << 20,
+            window_reads_max: 16_384,
+            inline_reads_max: 64,
+            inline_bytes_max: 512 << 10,
+            open_handles_max: open_handles_default(),
+            retries_max: 16,
+            replans_max: 4,
+            pooled_bytes_max: 8 << 20,
+            park_max: Duration::from_secs(1),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn open_handles_default() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(4096);
+    usize::try_from(limit / 4).unwrap_or(usize::MAX).clamp(16, 4096)
+}
+
+#[cfg(not(unix))]
+fn open_handles_default() -> usize {
+    256
+}

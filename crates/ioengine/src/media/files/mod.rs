@@ -1,0 +1,131 @@
+//! Local files: by io_uring where a probe shows that it works, else by a pool of threads; on a caller's thread by reads
+//! that do not wait.
+
+mod inline;
+mod open_file;
+mod pread_threads;
+mod probe;
+#[cfg(target_os = "linux")]
+mod uring;
+
+use crate::driver::{DriverSite, LocalDriver};
+use crate::medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject};
+use crate::{CostModel, Error, ErrorKind, Identity};
+use open_file::OpenFile;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A directory of files. Keys are paths relative to it.
+#[derive(Clone)]
+pub struct LocalFiles(Arc<Directory>);
+
+/// How files are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FileAccess {
+    /// io_uring where a real read of this file system through it succeeds, else threads. The default.
+    #[default]
+    Probe,
+    /// io_uring, or an error where it does not work (old kernels, containers that block it).
+    IoUring,
+    /// A pool of threads that call `pread(2)`.
+    PreadThreads,
+}
+
+struct Directory {
+    id: MediumId,
+    path: PathBuf,
+    descriptor: OwnedFd,
+    mechanism: probe::Mechanism,
+}
+
+impl LocalFiles {
+    /// Opens a directory, and probes how its files are best read.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](ErrorKind::NotFound) where there is no such directory;
+    /// [`Unsupported`](ErrorKind::Unsupported) where `access` asks for io_uring and it does not work here.
+    pub fn open(path: impl AsRef<Path>, access: FileAccess) -> Result<LocalFiles, Error> {
+        let path = path.as_ref();
+        let named = |error: Error| error.with_object(&Arc::from(path.to_string_lossy()));
+        let (descriptor, id) =
+            open_file::open_directory(path).map_err(|error| named(Error::from_io(error)))?;
+        let mechanism = probe::choose(access, &descriptor).map_err(named)?;
+        let path = path.to_owned();
+        Ok(LocalFiles(Arc::new(Directory { id: MediumId(id), path, descriptor, mechanism })))
+    }
+
+    /// The medium, as arrays and batches take it.
+    pub fn medium(&self) -> Medium {
+        Medium::Local(Arc::clone(&self.0) as Arc<dyn LocalMedium>)
+    }
+
+    /// A reference to the file at `key` below the directory, whether it exists or not.
+    pub fn object(&self, key: &str) -> ObjectRef {
+        ObjectRef { medium: self.medium(), key: Arc::from(key) }
+    }
+
+    /// Which mechanism lanes read these files by, and why: `io_uring (a probe read completed)`.
+    pub fn mechanism(&self) -> String {
+        self.0.mechanism.describe()
+    }
+}
+
+impl LocalMedium for Directory {
+    fn id(&self) -> MediumId {
+        self.id
+    }
+
+    fn describe(&self) -> String {
+        format!("files by {}", self.mechanism.describe())
+    }
+
+    fn family(&self) -> &'static str {
+        self.mechanism.name()
+    }
+
+    fn cost(&self) -> CostModel {
+        CostModel::PAGE_CACHE
+    }
+
+    fn driver(&self, site: DriverSite<'_>) -> Result<Box<dyn LocalDriver>, Error> {
+        match site {
+            DriverSite::Inline => Ok(Box::new(inline::InlinePread::new())),
+            DriverSite::Lane { limits, wake } => self.mechanism.driver(limits, wake),
+        }
+    }
+
+    fn open(&self, key: &str) -> Result<Arc<dyn OpenObject>, Error> {
+        Ok(Arc::new(OpenFile::open(&self.descriptor, key).map_err(Error::from_io)?))
+    }
+
+    fn identify(&self, key: &str) -> Result<Identity, Error> {
+        OpenFile::identify(&self.descriptor, key).map_err(Error::from_io)
+    }
+
+    fn verify(&self, object: &dyn OpenObject) -> Result<(), Error> {
+        match object.as_any().downcast_ref::<OpenFile>() {
+            Some(file) => file.verify(),
+            None => Err(Error::new(ErrorKind::Internal, "not a local file")),
+        }
+    }
+
+    fn list(&self, prefix: &str) -> Result<Vec<Entry>, Error> {
+        let path = self.path.join(prefix);
+        let mut entries = Vec::new();
+        for entry in std::fs::read_dir(&path).map_err(Error::from_io)? {
+            let entry = entry.map_err(Error::from_io)?;
+            // Names that are not UTF-8 cannot be keys.
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let Ok(metadata) = std::fs::metadata(entry.path()) else { continue };
+            entries.push(if metadata.is_dir() {
+                Entry::Prefix { name }
+            } else {
+                Entry::Object { name, size: metadata.len() }
+            });
+        }
+        entries.sort_by(|a, b| a.name().cmp(b.name()));
+        Ok(entries)
+    }
+}

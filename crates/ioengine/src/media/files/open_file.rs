@@ -1,0 +1,156 @@
+//! Open files and their identities.
+
+use crate::medium::OpenObject;
+use crate::{Error, ErrorKind, FileIdentity, Identity, storage_len};
+use rustix::fs::{AtFlags, Mode, OFlags, Statx, StatxFlags};
+use std::any::Any;
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// A file whose last change is younger than this is not kept open between batches: file systems stamp changes with the
+/// kernel's tick, so a second change might not be told from the first.
+const SETTLED_AFTER: Duration = Duration::from_secs(2);
+
+const STATX_WANTED: StatxFlags = StatxFlags::TYPE
+    .union(StatxFlags::INO)
+    .union(StatxFlags::SIZE)
+    .union(StatxFlags::MTIME)
+    .union(StatxFlags::CTIME);
+
+/// A file opened for reading.
+pub(super) struct OpenFile {
+    descriptor: OwnedFd,
+    identity: Identity,
+    file: FileIdentity,
+    settled: bool,
+}
+
+impl OpenFile {
+    /// Opens `key` below `directory`.
+    pub(super) fn open(directory: &OwnedFd, key: &str) -> io::Result<OpenFile> {
+        let descriptor = rustix::fs::openat(directory, key, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let stat = statx(descriptor.as_fd(), c"", AtFlags::EMPTY_PATH)?;
+        if !is_regular(&stat) {
+            return Err(not_a_file());
+        }
+        let file = identity(&stat);
+        let newest_ns = file.modified_ns.max(file.changed_ns);
+        Ok(OpenFile { descriptor, identity: Identity::File(file), file, settled: is_settled(newest_ns) })
+    }
+
+    /// The identity that opening `key` would find.
+    pub(super) fn identify(directory: &OwnedFd, key: &str) -> io::Result<Identity> {
+        let stat = rustix::fs::statx(directory, key, AtFlags::empty(), STATX_WANTED)?;
+        if is_regular(&stat) { Ok(Identity::File(identity(&stat))) } else { Err(not_a_file()) }
+    }
+
+    /// Checks that the bytes behind the descriptor are those of when it was opened.
+    pub(super) fn verify(&self) -> Result<(), Error> {
+        let stat = statx(self.descriptor.as_fd(), c"", AtFlags::EMPTY_PATH).map_err(Error::from_io)?;
+        let now = identity(&stat);
+        if now.same_bytes(&self.file) {
+            return Ok(());
+        }
+        let message = format!(
+            "the file was written to while it was read: it had {} bytes, modified at {} ns, and has {} bytes, modified at {} ns",
+            self.file.size, self.file.modified_ns, now.size, now.modified_ns
+        );
+        Err(Error::new(ErrorKind::Changed, message))
+    }
+
+    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+impl OpenObject for OpenFile {
+    fn size(&self) -> u64 {
+        self.file.size
+    }
+
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn is_settled(&self) -> bool {
+        self.settled
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// Opens a directory to look files up in; its device and inode tell it from others.
+pub(super) fn open_directory(path: &Path) -> io::Result<(OwnedFd, u128)> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let descriptor = rustix::fs::open(path, flags, Mode::empty())?;
+    let stat = statx(descriptor.as_fd(), c"", AtFlags::EMPTY_PATH)?;
+    let found = identity(&stat);
+    Ok((descriptor, u128::from(found.device) << 64 | u128::from(found.inode)))
+}
+
+fn statx(descriptor: BorrowedFd<'_>, path: &CStr, flags: AtFlags) -> io::Result<Statx> {
+    Ok(rustix::fs::statx(descriptor, path, flags, STATX_WANTED)?)
+}
+
+fn is_regular(stat: &Statx) -> bool {
+    rustix::fs::FileType::from_raw_mode(stat.stx_mode.into()).is_file()
+}
+
+fn not_a_file() -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, "not a regular file")
+}
+
+fn identity(stat: &Statx) -> FileIdentity {
+    FileIdentity {
+        device: u64::from(stat.stx_dev_major) << 32 | u64::from(stat.stx_dev_minor),
+        inode: stat.stx_ino,
+        size: stat.stx_size,
+        modified_ns: nanoseconds(stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec),
+        changed_ns: nanoseconds(stat.stx_ctime.tv_sec, stat.stx_ctime.tv_nsec),
+    }
+}
+
+fn nanoseconds(seconds: i64, nanoseconds: u32) -> i128 {
+    i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds)
+}
+
+fn is_settled(changed_ns: i128) -> bool {
+    let now_ns = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |now| i128::try_from(now.as_nanos()).unwrap_or(0));
+    i128::try_from(SETTLED_AFTER.as_nanos()).is_ok_and(|age| age <= now_ns - changed_ns)
+}
+
+/// Reads into `target` at `offset`, once. What the kernel answers, as the driver contract wants it.
+pub(super) fn read_at(
+    file: BorrowedFd<'_>,
+    target: &mut [u8],
+    offset: u64,
+    flags: rustix::io::ReadWriteFlags,
+) -> rustix::io::Result<usize> {
+    if flags.is_empty() {
+        return rustix::io::pread(file, target, offset);
+    }
+    rustix::io::preadv2(file, &mut [io::IoSliceMut::new(target)], offset, flags)
+}
+
+/// The part of a target that is still to be filled.
+pub(super) fn unfilled(target: &mut [u8], filled: usize, len: usize) -> Result<&mut [u8], Error> {
+    let found = target.len();
+    target.get_mut(filled..len).ok_or_else(|| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("a read of {len} bytes, {filled} filled, has a target of {found}"),
+        )
+    })
+}
+
+/// The file offset at which a read goes on.
+pub(super) fn resume_offset(offset: u64, filled: usize) -> u64 {
+    offset.saturating_add(storage_len(filled))
+}

@@ -1,0 +1,192 @@
+//! A pool of threads that call `pread(2)`: for kernels and containers without io_uring, and for network file systems.
+
+use super::open_file::{OpenFile, read_at, resume_offset, unfilled};
+use crate::driver::{Completion, LocalDriver, Outcome, ReadOp, ReadTarget, TargetUse};
+use crate::engine::lock;
+use crate::wake::Wake;
+use crate::{Error, ErrorKind, OpenObject};
+use rustix::io::{Errno, ReadWriteFlags};
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Threads of one lane's pool. Enough to hide a disk's latency; started one by one, as reads queue up.
+const THREADS_MAX: usize = 16;
+
+pub(super) struct PreadThreads {
+    shared: Arc<Pool>,
+    threads: Vec<JoinHandle<()>>,
+    in_flight: usize,
+}
+
+struct Pool {
+    jobs: Mutex<Jobs>,
+    added: Condvar,
+    done: Mutex<Vec<Completion>>,
+    wake: Arc<Wake>,
+}
+
+#[derive(Default)]
+struct Jobs {
+    queue: VecDeque<Job>,
+    idle: usize,
+    stop: bool,
+}
+
+struct Job {
+    slot: u32,
+    object: Arc<dyn OpenObject>,
+    offset: u64,
+    len: usize,
+    target: Option<ReadTarget>,
+    filled: usize,
+}
+
+impl PreadThreads {
+    pub(super) fn new(wake: &Arc<Wake>) -> PreadThreads {
+        let shared = Pool {
+            jobs: Mutex::default(),
+            added: Condvar::new(),
+            done: Mutex::default(),
+            wake: Arc::clone(wake),
+        };
+        PreadThreads { shared: Arc::new(shared), threads: Vec::new(), in_flight: 0 }
+    }
+
+    /// Starts another thread where the queue is longer than the idle threads can take at once.
+    fn grow(&mut self, queued: usize, idle: usize) {
+        if queued <= idle || THREADS_MAX <= self.threads.len() {
+            return;
+        }
+        let shared = Arc::clone(&self.shared);
+        let started = std::thread::Builder::new().name("swath-pread".to_owned()).spawn(move || shared.work());
+        match started {
+            Ok(thread) => self.threads.push(thread),
+            Err(error) if self.threads.is_empty() => {
+                // Without any thread the reads are done here, one by one, rather than never.
+                tracing::warn!(%error, "no thread for reads could be started");
+                self.shared.drain();
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+impl Pool {
+    fn work(&self) {
+        loop {
+            let mut jobs = lock(&self.jobs);
+            let job = loop {
+                if let Some(job) = jobs.queue.pop_front() {
+                    break job;
+                }
+                if jobs.stop {
+                    return;
+                }
+                jobs.idle += 1;
+                jobs = self.added.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+                jobs.idle -= 1;
+            };
+            drop(jobs);
+            self.run(job);
+        }
+    }
+
+    fn drain(&self) {
+        while let Some(job) = { lock(&self.jobs).queue.pop_front() } {
+            self.run(job);
+        }
+    }
+
+    fn run(&self, mut job: Job) {
+        let outcome = job.read();
+        lock(&self.done).push(Completion { slot: job.slot, target: job.target, outcome });
+        self.wake.wake();
+    }
+}
+
+impl Job {
+    fn read(&mut self) -> Outcome {
+        let (Some(target), Some(file)) = (&mut self.target, self.object.as_any().downcast_ref::<OpenFile>())
+        else {
+            return Outcome::Failed(Error::new(ErrorKind::Internal, "not a read of a local file"));
+        };
+        let target = match unfilled(target.as_mut_slice(), self.filled, self.len) {
+            Ok(target) => target,
+            Err(error) => return Outcome::Failed(error),
+        };
+        let offset = resume_offset(self.offset, self.filled);
+        match read_at(file.descriptor(), target, offset, ReadWriteFlags::empty()) {
+            Ok(read) => Outcome::Filled(read),
+            Err(Errno::INTR | Errno::AGAIN) => Outcome::Again,
+            Err(error) => Outcome::Failed(Error::from_io(error.into())),
+        }
+    }
+}
+
+impl LocalDriver for PreadThreads {
+    fn name(&self) -> &'static str {
+        "pread threads"
+    }
+
+    fn target_use(&self) -> TargetUse {
+        TargetUse::Fills
+    }
+
+    fn submit(&mut self, read: ReadOp<'_>) {
+        let ReadOp { slot, object, offset, len, target, filled } = read;
+        let job = Job { slot, object: Arc::clone(object), offset, len, target, filled };
+        let (queued, idle) = {
+            let mut jobs = lock(&self.shared.jobs);
+            jobs.queue.push_back(job);
+            (jobs.queue.len(), jobs.idle)
+        };
+        self.in_flight += 1;
+        self.shared.added.notify_one();
+        self.grow(queued, idle);
+    }
+
+    fn flush(&mut self) {}
+
+    fn reap(&mut self, completions: &mut Vec<Completion>) {
+        let mut done = lock(&self.shared.done);
+        self.in_flight -= done.len();
+        completions.append(&mut done);
+    }
+
+    fn wait(&mut self, wake: &Wake, timeout: Duration) {
+        if lock(&self.shared.done).is_empty() {
+            wake.wait(timeout);
+        }
+    }
+
+    fn cancel(&mut self, slot: u32) {
+        // A read that a thread has begun cannot be called back; one that waits can.
+        let cancelled = {
+            let mut jobs = lock(&self.shared.jobs);
+            let at = jobs.queue.iter().position(|job| job.slot == slot);
+            at.and_then(|at| jobs.queue.remove(at))
+        };
+        if let Some(job) = cancelled {
+            let outcome = Outcome::Failed(Error::new(ErrorKind::Cancelled, "the read was cancelled"));
+            lock(&self.shared.done).push(Completion { slot, target: job.target, outcome });
+        }
+    }
+
+    fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+}
+
+impl Drop for PreadThreads {
+    fn drop(&mut self) {
+        lock(&self.shared.jobs).stop = true;
+        self.shared.added.notify_all();
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a pread thread panicked");
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Choosing how a directory's files are read.
+
+use super::FileAccess;
+use super::pread_threads::PreadThreads;
+use crate::driver::LocalDriver;
+use crate::wake::Wake;
+use crate::{Error, ErrorKind, Limits};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+/// A mechanism, and why it was chosen.
+#[derive(Clone, Debug)]
+pub(super) struct Mechanism {
+    kind: Kind,
+    reason: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    #[cfg(target_os = "linux")]
+    IoUring,
+    PreadThreads,
+}
+
+impl Mechanism {
+    pub(super) fn name(&self) -> &'static str {
+        match self.kind {
+            #[cfg(target_os = "linux")]
+            Kind::IoUring => "io_uring",
+            Kind::PreadThreads => "pread threads",
+        }
+    }
+
+    pub(super) fn describe(&self) -> String {
+        format!("{} ({})", self.name(), self.reason)
+    }
+
+    pub(super) fn driver(&self, limits: &Limits, wake: &Arc<Wake>) -> Result<Box<dyn LocalDriver>, Error> {
+        match self.kind {
+            #[cfg(target_os = "linux")]
+            Kind::IoUring => match super::uring::Uring::new(limits.local_depth) {
+                Ok(ring) => Ok(Box::new(ring)),
+                Err(error) => {
+                    // Rings are limited by memory and descriptors, so a later one may fail where the probe did not.
+                    tracing::warn!(%error, "a lane has no io_uring and reads by threads instead");
+                    Ok(Box::new(PreadThreads::new(wake)))
+                }
+            },
+            Kind::PreadThreads => Ok(Box::new(PreadThreads::new(wake))),
+        }
+    }
+}
+
+/// Chooses for the files below `directory`.
+#[cfg(target_os = "linux")]
+pub(super) fn choose(access: FileAccess, directory: &OwnedFd) -> Result<Mechanism, Error> {
+    if access == FileAccess::PreadThreads {
+        return Ok(Mechanism { kind: Kind::PreadThreads, reason: "asked for".to_owned() });
+    }
+    match super::uring::probe(directory) {
+        Ok(what) => {
+            Ok(Mechanism { kind: Kind::IoUring, reason: format!("a probe read of {what} completed") })
+        }
+        Err(error) if access == FileAccess::IoUring => {
+            Err(Error::new(ErrorKind::Unsupported, format!("io_uring does not work here: {error}")))
+        }
+        Err(error) => Ok(Mechanism {
+            kind: Kind::PreadThreads,
+            reason: format!("io_uring does not work here: {error}"),
+        }),
+    }
+}
+
+/// Chooses for the files below `directory`.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn choose(access: FileAccess, _directory: &OwnedFd) -> Result<Mechanism, Error> {
+    if access == FileAccess::IoUring {
+        return Err(Error::new(ErrorKind::Unsupported, "io_uring needs Linux"));
+    }
+    Ok(Mechanism { kind: Kind::PreadThreads, reason: "io_uring needs Linux".to_owned() })
+}

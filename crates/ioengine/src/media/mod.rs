@@ -1,0 +1,5 @@
+//! The media that come with the engine.
+
+pub(crate) mod files;
+pub(crate) mod memory;
+pub(crate) mod simulated;

@@ -1,0 +1,160 @@
+//! The two seams behind which bytes live: synchronous local media and asynchronous remote sources.
+
+use crate::driver::{DriverSite, LocalDriver};
+use crate::remote::{FetchRequest, Reply};
+use crate::{CostModel, Error, Identity};
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+/// Names a medium across its instances: two handles on one directory have equal ids, so they share open files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MediumId(pub u128);
+
+impl MediumId {
+    /// An id that no other medium of this process has.
+    pub fn unique() -> MediumId {
+        use std::sync::atomic::{AtomicU64, Ordering};
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        MediumId(u128::from(NEXT.fetch_add(1, Ordering::Relaxed)) << 64 | u128::from(u64::MAX))
+    }
+}
+
+/// Where objects live. Cloning shares the medium.
+#[derive(Clone)]
+pub enum Medium {
+    /// Read by a driver that each lane owns.
+    Local(Arc<dyn LocalMedium>),
+    /// Read by a source that has a runtime of its own.
+    Remote(Arc<dyn RemoteSource>),
+}
+
+impl Medium {
+    /// The medium's id.
+    pub fn id(&self) -> MediumId {
+        match self {
+            Medium::Local(medium) => medium.id(),
+            Medium::Remote(source) => source.id(),
+        }
+    }
+
+    /// What the medium is, for people: `file:///data`, `memory`.
+    pub fn describe(&self) -> String {
+        match self {
+            Medium::Local(medium) => medium.describe(),
+            Medium::Remote(source) => source.describe(),
+        }
+    }
+
+    /// What lies directly under `prefix` (a key ending in `/`, or empty for the root), sorted by name.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound) where a medium with directories has none of that name;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where the medium cannot list.
+    pub fn list(&self, prefix: &str) -> Result<Vec<Entry>, Error> {
+        match self {
+            Medium::Local(medium) => medium.list(prefix),
+            Medium::Remote(source) => source.list(prefix),
+        }
+    }
+}
+
+impl fmt::Debug for Medium {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Medium({})", self.describe())
+    }
+}
+
+/// One name in a listing.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Entry {
+    /// An object, by its name below the prefix, and its size in bytes.
+    Object {
+        /// Name below the prefix, without a separator.
+        name: String,
+        /// Bytes.
+        size: u64,
+    },
+    /// A name that other keys go on from.
+    Prefix {
+        /// Name below the prefix, without its trailing separator.
+        name: String,
+    },
+}
+
+impl Entry {
+    /// The name below the listed prefix.
+    pub fn name(&self) -> &str {
+        match self {
+            Entry::Object { name, .. } | Entry::Prefix { name } => name,
+        }
+    }
+}
+
+/// An object: a key on a medium. Keys are `/`-separated and relative to the medium's root.
+#[derive(Clone, Debug)]
+pub struct ObjectRef {
+    /// Where the object lives.
+    pub medium: Medium,
+    /// Its key there.
+    pub key: Arc<str>,
+}
+
+/// An object opened for reading. The engine keeps these between batches, bounded by
+/// [`Limits::open_handles_max`](crate::Limits::open_handles_max).
+pub trait OpenObject: Send + Sync + 'static {
+    /// Length in bytes when it was opened.
+    fn size(&self) -> u64;
+    /// The version that reads through this handle see.
+    fn identity(&self) -> &Identity;
+    /// False when the object changed so recently that another change might leave its identity equal (a coarse clock);
+    /// such a handle is not kept between batches.
+    fn is_settled(&self) -> bool;
+    /// For drivers, which know the handles of their own media.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// A medium that lanes read themselves, each by a driver of its own.
+///
+/// `open`, `identify` and `verify` may block for as long as one metadata look-up takes.
+pub trait LocalMedium: Send + Sync {
+    /// Which medium this is.
+    fn id(&self) -> MediumId;
+    /// What the medium is, for people.
+    fn describe(&self) -> String;
+    /// Media of one family share one driver a lane.
+    fn family(&self) -> &'static str;
+    /// Default costs, until measured.
+    fn cost(&self) -> CostModel;
+    /// Makes a driver for a lane or for the inline path.
+    fn driver(&self, site: DriverSite<'_>) -> Result<Box<dyn LocalDriver>, Error>;
+    /// Opens an object for reading.
+    fn open(&self, key: &str) -> Result<Arc<dyn OpenObject>, Error>;
+    /// The identity that `open` would find now.
+    fn identify(&self, key: &str) -> Result<Identity, Error>;
+    /// Checks, after the last read, that what was read through `object` is still what it was when it was opened.
+    ///
+    /// # Errors
+    ///
+    /// [`Changed`](crate::ErrorKind::Changed) when the bytes were written to in between.
+    fn verify(&self, object: &dyn OpenObject) -> Result<(), Error>;
+    /// See [`Medium::list`].
+    fn list(&self, prefix: &str) -> Result<Vec<Entry>, Error>;
+}
+
+/// A medium behind a network: it alone owns connections, retries and concurrency, and reports each fetch once.
+///
+/// It never decodes, and never runs a sink: bytes go to the lane that asked, through [`Reply`].
+pub trait RemoteSource: Send + Sync {
+    /// Which medium this is.
+    fn id(&self) -> MediumId;
+    /// What the medium is, for people, without secrets.
+    fn describe(&self) -> String;
+    /// Current costs; may move as the source learns.
+    fn cost(&self) -> CostModel;
+    /// Starts a fetch and returns at once. `reply` must be completed; dropping it reports an error.
+    fn fetch(&self, request: FetchRequest, reply: Reply);
+    /// See [`Medium::list`].
+    fn list(&self, prefix: &str) -> Result<Vec<Entry>, Error>;
+}

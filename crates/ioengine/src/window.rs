@@ -1,0 +1,143 @@
+//! Windows: bounded groups of logical reads of one object, filled by a batch's plan.
+
+use crate::target::BatchTarget;
+use crate::{ByteRange, Error, ErrorKind, Identity, ObjectRef};
+use std::any::Any;
+use std::marker::PhantomData;
+
+/// A position in a batch's plan. The engine starts at `(window, 0)` for each window and otherwise only hands back what
+/// the batch gave it; what `step` means is the batch's own affair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Cursor {
+    /// The window, `0..window_count`, or a number of the batch's own for a follow-up.
+    pub window: u64,
+    /// Where to go on within it.
+    pub step: u64,
+}
+
+/// What a batch calls a logical read; the engine hands it back with the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Token(pub u64);
+
+/// What one call of [`Batch::plan`](crate::Batch::plan) came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Planned {
+    /// The window holds everything from the cursor on.
+    Complete,
+    /// The window is full; the rest follows from this cursor.
+    More(Cursor),
+    /// Nothing can be planned before something else arrives. The batch kept the [`Resume`](crate::Resume) and drops it
+    /// when the cursor can be planned again.
+    Parked,
+}
+
+/// One wanted range.
+pub(crate) struct LogicalRead {
+    pub(crate) range: ByteRange,
+    pub(crate) token: Token,
+    pub(crate) target: Option<BatchTarget>,
+}
+
+/// The reusable memory behind a window.
+#[derive(Default)]
+pub(crate) struct WindowStorage {
+    pub(crate) object: Option<ObjectRef>,
+    pub(crate) expected: Option<Identity>,
+    pub(crate) reads: Vec<LogicalRead>,
+    pub(crate) note: Option<Box<dyn Any + Send>>,
+    pub(crate) error: Option<Error>,
+}
+
+impl WindowStorage {
+    /// Empties the window and keeps its memory, the note included: a plan clears the note that it takes.
+    pub(crate) fn clear(&mut self) {
+        self.object = None;
+        self.expected = None;
+        self.reads.clear();
+        self.error = None;
+    }
+}
+
+/// A window being planned: the object, and the ranges of it that are wanted.
+///
+/// `'b` is the lifetime of the batch: output that a read fills directly is borrowed for as long.
+pub struct Window<'w, 'b> {
+    storage: &'w mut WindowStorage,
+    reads_max: usize,
+    batch: PhantomData<&'b mut [u8]>,
+}
+
+impl<'w, 'b> Window<'w, 'b> {
+    pub(crate) fn new(storage: &'w mut WindowStorage, reads_max: usize) -> Window<'w, 'b> {
+        storage.clear();
+        Window { storage, reads_max, batch: PhantomData }
+    }
+
+    /// Sets the object that every read of this window is of. Must be called before the first read.
+    pub fn set_object(&mut self, object: ObjectRef) {
+        self.storage.object = Some(object);
+    }
+
+    /// Declares the version that the plan was made from (a cached shard index, say). When the object is another by now,
+    /// nothing is read: the engine calls [`Batch::stale`](crate::Batch::stale) and plans the cursor once more.
+    pub fn expect_identity(&mut self, identity: Identity) {
+        self.storage.expected = Some(identity);
+    }
+
+    /// Adds a read whose bytes go to [`Batch::deliver`](crate::Batch::deliver).
+    pub fn read(&mut self, range: ByteRange, token: Token) {
+        self.push(LogicalRead { range, token, target: None });
+    }
+
+    /// Adds a read whose bytes land in `target`, which must be exactly as long as the range. `deliver` is then told
+    /// [`Arrival::Placed`](crate::Arrival::Placed).
+    pub fn read_into(&mut self, range: ByteRange, token: Token, target: &'b mut [u8]) {
+        if crate::storage_len(target.len()) != range.len_max() {
+            self.storage.error = Some(Error::new(
+                ErrorKind::Internal,
+                format!("{range} planned into a target of {} bytes", target.len()),
+            ));
+            return;
+        }
+        self.push(LogicalRead { range, token, target: Some(BatchTarget::new(target)) });
+    }
+
+    fn push(&mut self, read: LogicalRead) {
+        if self.storage.object.is_none() {
+            self.storage.error =
+                Some(Error::new(ErrorKind::Internal, "a read was planned before its object"));
+        } else if self.storage.reads.len() == self.reads_max {
+            self.storage.error = Some(Error::new(
+                ErrorKind::LimitExceeded,
+                format!("a window of more than {} reads was planned", self.reads_max),
+            ));
+        } else {
+            self.storage.reads.push(read);
+        }
+    }
+
+    /// Reads that still fit this window.
+    pub fn remaining(&self) -> usize {
+        self.reads_max - self.storage.reads.len()
+    }
+
+    /// What the plan wants to remember of this window until its bytes arrive. The memory is reused from one window to
+    /// the next: the plan finds what an earlier window left there, and clears it.
+    pub fn note<T: Any + Send + Default>(&mut self) -> &mut T {
+        let fits = self.storage.note.as_ref().is_some_and(|note| note.is::<T>());
+        if !fits {
+            self.storage.note = None;
+        }
+        let note = self.storage.note.get_or_insert_with(|| Box::<T>::default());
+        match note.downcast_mut::<T>() {
+            Some(note) => note,
+            None => unreachable_note(),
+        }
+    }
+}
+
+#[cold]
+#[expect(clippy::panic, reason = "the note was made, or checked to be, of the asked type just before")]
+fn unreachable_note() -> ! {
+    panic!("a window's note changed its type")
+}
