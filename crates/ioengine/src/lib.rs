@@ -78,6 +78,7 @@ pub use media::files::{FileAccess, LocalFiles};
 pub use media::memory::MemoryMedium;
 pub use media::simulated::{SimulatedConfig, SimulatedRemote};
 pub use medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject, RemoteSource};
+pub use ranges::RangeRead;
 pub use remote::{CancelFlag, FetchRequest, Fetched, Reply};
 pub use scratch::Scratch;
 pub use target::BatchTarget;
