@@ -2,7 +2,9 @@
 //!
 //! Zarr v3 codec specification "blosc" 1.0, numcodecs' `blosc`, c-blosc's README_CHUNK_FORMAT.rst.
 
+mod arrange;
 mod configuration;
+mod decode;
 mod ffi;
 mod header;
 
@@ -19,17 +21,12 @@ impl BloscCodec {
         source: &[u8],
         target: &mut [u8],
         wanted: Wanted,
-        _contexts: &mut Contexts,
+        contexts: &mut Contexts,
     ) -> Result<usize, Error> {
         let header = Header::parse(source)?;
         wanted.check(NAME, header.decoded_len)?;
-        match ffi::decompress(&header, source, target) {
-            Some(written) => {
-                Wanted::Exactly(header.decoded_len).check(NAME, written)?;
-                Ok(written)
-            }
-            None => Err(Error::corrupt(NAME, "wanted sound blocks, found none")),
-        }
+        decode::decode(&header, source, &mut target[..header.decoded_len], contexts)?;
+        Ok(header.decoded_len)
     }
 
     /// `element_bytes` is what the chain's elements have, for a codec that does not say.

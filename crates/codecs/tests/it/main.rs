@@ -1,1 +1,5 @@
 //! Behaviour of swath-codecs from outside.
+
+mod chains;
+mod corrupt;
+mod fixtures;

@@ -1,0 +1,136 @@
+//! Kernels for x86-64 machines with AVX2, chosen when they run.
+//!
+//! Both rest on one network: `log2(N)` rounds of unpacking interleave N registers of bytes. Loads and stores go through
+//! references to arrays, so that every bound is checked by slicing; `unsafe` is only the calls across the feature
+//! boundary and the two instructions that take pointers. Guarded by the tests of `arrange` and `blosc`.
+
+#![expect(unsafe_code, reason = "vector loads and stores, and calls of functions that need AVX2")]
+
+use std::arch::x86_64::{
+    __m256i, _mm256_and_si256, _mm256_loadu_si256, _mm256_permute2x128_si256, _mm256_set1_epi64x,
+    _mm256_slli_epi64, _mm256_srli_epi64, _mm256_storeu_si256, _mm256_unpackhi_epi8, _mm256_unpacklo_epi8,
+    _mm256_xor_si256,
+};
+
+/// Bytes of a register.
+const REGISTER: usize = 32;
+
+/// Writes elements from planes, as many as fill registers; returns how many.
+pub(super) fn interleave(
+    element_bytes: usize,
+    planes: &[u8],
+    plane_stride: usize,
+    target: &mut [u8],
+) -> usize {
+    if !is_x86_feature_detected!("avx2") {
+        return 0;
+    }
+    match element_bytes {
+        // SAFETY: AVX2 is there, checked above.
+        2 => unsafe { interleave_of::<2>(planes, plane_stride, target) },
+        // SAFETY: AVX2 is there, checked above.
+        4 => unsafe { interleave_of::<4>(planes, plane_stride, target) },
+        // SAFETY: AVX2 is there, checked above.
+        8 => unsafe { interleave_of::<8>(planes, plane_stride, target) },
+        // SAFETY: AVX2 is there, checked above.
+        16 => unsafe { interleave_of::<16>(planes, plane_stride, target) },
+        _ => 0,
+    }
+}
+
+/// Writes one byte per element from eight rows of bits, as many as fill registers; returns how many groups of eight.
+pub(super) fn bits_to_bytes(rows: &[u8], row_bytes: usize, plane: &mut [u8]) -> usize {
+    if !is_x86_feature_detected!("avx2") {
+        return 0;
+    }
+    // SAFETY: AVX2 is there, checked above.
+    unsafe { bits_to_bytes_of(rows, row_bytes, plane) }
+}
+
+#[target_feature(enable = "avx2")]
+fn interleave_of<const N: usize>(planes: &[u8], plane_stride: usize, target: &mut [u8]) -> usize {
+    let batches = target.len() / (N * REGISTER);
+    for (batch, elements) in target.chunks_exact_mut(N * REGISTER).enumerate() {
+        let mut registers = [_mm256_set1_epi64x(0); N];
+        for (byte, register) in registers.iter_mut().enumerate() {
+            *register = load(planes, byte * plane_stride + batch * REGISTER);
+        }
+        store_interleaved(unpack(registers), elements);
+    }
+    batches * REGISTER
+}
+
+#[target_feature(enable = "avx2")]
+fn bits_to_bytes_of(rows: &[u8], row_bytes: usize, plane: &mut [u8]) -> usize {
+    let batches = plane.len() / (8 * REGISTER);
+    for (batch, bytes) in plane.chunks_exact_mut(8 * REGISTER).enumerate() {
+        let mut registers = [_mm256_set1_epi64x(0); 8];
+        for (row, register) in registers.iter_mut().enumerate() {
+            *register = load(rows, row * row_bytes + batch * REGISTER);
+        }
+        let mut registers = unpack(registers);
+        for register in &mut registers {
+            *register = transpose_bits(*register);
+        }
+        store_interleaved(registers, bytes);
+    }
+    batches * REGISTER
+}
+
+/// Interleaves the bytes of `N` registers, within each half of them.
+///
+/// Each round unpacks register `i` with register `i + N / 2`; after `log2(N)` rounds half-register `i` of the low halves
+/// is the `i`-th run of 16 bytes, and the high halves follow the low ones.
+#[target_feature(enable = "avx2")]
+fn unpack<const N: usize>(mut registers: [__m256i; N]) -> [__m256i; N] {
+    let mut rounds = N;
+    while 1 < rounds {
+        let from = registers;
+        for index in 0..N / 2 {
+            registers[2 * index] = _mm256_unpacklo_epi8(from[index], from[index + N / 2]);
+            registers[2 * index + 1] = _mm256_unpackhi_epi8(from[index], from[index + N / 2]);
+        }
+        rounds /= 2;
+    }
+    registers
+}
+
+/// Stores what [`unpack`] made: all low halves, then all high halves.
+#[target_feature(enable = "avx2")]
+fn store_interleaved<const N: usize>(registers: [__m256i; N], target: &mut [u8]) {
+    for index in 0..N / 2 {
+        let (even, odd) = (registers[2 * index], registers[2 * index + 1]);
+        store(_mm256_permute2x128_si256::<0x20>(even, odd), target, index * REGISTER);
+        store(_mm256_permute2x128_si256::<0x31>(even, odd), target, (index + N / 2) * REGISTER);
+    }
+}
+
+/// Transposes the four 8 x 8 matrices of bits in a register (Hacker's Delight, 7-3).
+#[target_feature(enable = "avx2")]
+fn transpose_bits(matrices: __m256i) -> __m256i {
+    let matrices = swap_bits::<7>(matrices, 0x00AA_00AA_00AA_00AA);
+    let matrices = swap_bits::<14>(matrices, 0x0000_CCCC_0000_CCCC);
+    swap_bits::<28>(matrices, 0x0000_0000_F0F0_F0F0)
+}
+
+/// Swaps the bits under `mask` with those `SHIFT` higher.
+#[target_feature(enable = "avx2")]
+fn swap_bits<const SHIFT: i32>(matrices: __m256i, mask: i64) -> __m256i {
+    let differing = _mm256_xor_si256(matrices, _mm256_srli_epi64::<SHIFT>(matrices));
+    let moved = _mm256_and_si256(differing, _mm256_set1_epi64x(mask));
+    _mm256_xor_si256(matrices, _mm256_xor_si256(moved, _mm256_slli_epi64::<SHIFT>(moved)))
+}
+
+#[target_feature(enable = "avx2")]
+fn load(source: &[u8], at: usize) -> __m256i {
+    let bytes: &[u8] = &source[at..at + REGISTER];
+    // SAFETY: the slice above has the 32 bytes that are read; the instruction needs no alignment.
+    unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "avx2")]
+fn store(register: __m256i, target: &mut [u8], at: usize) {
+    let bytes: &mut [u8] = &mut target[at..at + REGISTER];
+    // SAFETY: the slice above has the 32 bytes that are written; the instruction needs no alignment.
+    unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().cast(), register) }
+}
