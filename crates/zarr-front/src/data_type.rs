@@ -49,22 +49,22 @@ pub enum DataType {
     RawBytes(NonZeroU32),
 }
 
-/// Every type without a parameter: Zarr v3 name, NumPy kind and size, size and swap unit in bytes.
-const FIXED: [(DataType, &str, &str, usize, usize); 14] = [
-    (DataType::Bool, "bool", "b1", 1, 1),
-    (DataType::Int8, "int8", "i1", 1, 1),
-    (DataType::Int16, "int16", "i2", 2, 2),
-    (DataType::Int32, "int32", "i4", 4, 4),
-    (DataType::Int64, "int64", "i8", 8, 8),
-    (DataType::UInt8, "uint8", "u1", 1, 1),
-    (DataType::UInt16, "uint16", "u2", 2, 2),
-    (DataType::UInt32, "uint32", "u4", 4, 4),
-    (DataType::UInt64, "uint64", "u8", 8, 8),
-    (DataType::Float16, "float16", "f2", 2, 2),
-    (DataType::Float32, "float32", "f4", 4, 4),
-    (DataType::Float64, "float64", "f8", 8, 8),
-    (DataType::Complex64, "complex64", "c8", 8, 4),
-    (DataType::Complex128, "complex128", "c16", 16, 8),
+/// Every type without a parameter.
+const FIXED: [DataType; 14] = [
+    DataType::Bool,
+    DataType::Int8,
+    DataType::Int16,
+    DataType::Int32,
+    DataType::Int64,
+    DataType::UInt8,
+    DataType::UInt16,
+    DataType::UInt32,
+    DataType::UInt64,
+    DataType::Float16,
+    DataType::Float32,
+    DataType::Float64,
+    DataType::Complex64,
+    DataType::Complex128,
 ];
 
 impl DataType {
@@ -98,8 +98,8 @@ impl DataType {
         if is_configured {
             return Err(unsupported(&json::cut(name)));
         }
-        if let Some((data_type, ..)) = FIXED.iter().find(|row| row.1 == name) {
-            return Ok(*data_type);
+        if let Some(data_type) = FIXED.into_iter().find(|data_type| data_type.name() == name) {
+            return Ok(data_type);
         }
         match name {
             "complex_float32" => return Ok(Self::Complex64),
@@ -135,10 +135,10 @@ impl DataType {
             Some('|') => (None, &dtype[1..]),
             _ => return Err(malformed()),
         };
-        if let Some((data_type, _, _, _, swap_unit_bytes)) = FIXED.iter().find(|row| row.2 == rest) {
+        if let Some(data_type) = FIXED.into_iter().find(|data_type| data_type.numpy_kind() == rest) {
             return match order {
-                None if 1 < *swap_unit_bytes => Err(malformed()),
-                order => Ok((*data_type, order.unwrap_or(ByteOrder::Little))),
+                None if 1 < data_type.swap_unit_bytes() => Err(malformed()),
+                order => Ok((data_type, order.unwrap_or(ByteOrder::Little))),
             };
         }
         match rest.strip_prefix('V') {
@@ -155,42 +155,75 @@ impl DataType {
     /// The Zarr v3 name, such as `int16`, or `r24` for raw bytes of three bytes an element.
     #[must_use]
     pub fn name(&self) -> Cow<'static, str> {
-        match (self, self.fixed()) {
-            (_, Some(row)) => Cow::Borrowed(row.1),
-            (Self::RawBytes(length), None) => Cow::Owned(format!("r{}", u64::from(length.get()) * 8)),
-            (_, None) => Cow::Borrowed("unknown"),
-        }
+        Cow::Borrowed(match self {
+            Self::Bool => "bool",
+            Self::Int8 => "int8",
+            Self::Int16 => "int16",
+            Self::Int32 => "int32",
+            Self::Int64 => "int64",
+            Self::UInt8 => "uint8",
+            Self::UInt16 => "uint16",
+            Self::UInt32 => "uint32",
+            Self::UInt64 => "uint64",
+            Self::Float16 => "float16",
+            Self::Float32 => "float32",
+            Self::Float64 => "float64",
+            Self::Complex64 => "complex64",
+            Self::Complex128 => "complex128",
+            Self::RawBytes(length) => return Cow::Owned(format!("r{}", u64::from(length.get()) * 8)),
+        })
     }
 
     /// The NumPy name of this type in this machine's byte order: `<i2`, or `|b1` and `|V3` where order means nothing.
     #[must_use]
     pub fn numpy(&self) -> String {
-        const NATIVE: char = if cfg!(target_endian = "little") { '<' } else { '>' };
-        match (self, self.fixed()) {
-            (_, Some((_, _, kind, _, 1))) => format!("|{kind}"),
-            (_, Some((_, _, kind, _, _))) => format!("{NATIVE}{kind}"),
-            (_, None) => format!("|V{}", self.size_bytes()),
-        }
+        let order = match self.swap_unit_bytes() {
+            1 => '|',
+            _ if ByteOrder::NATIVE == ByteOrder::Little => '<',
+            _ => '>',
+        };
+        format!("{order}{}", self.numpy_kind())
     }
 
     /// The size of one element in bytes; never 0.
     #[must_use]
     pub fn size_bytes(&self) -> usize {
-        match (self, self.fixed()) {
-            (Self::RawBytes(length), _) => usize::try_from(length.get()).unwrap_or(usize::MAX),
-            (_, Some(row)) => row.3,
-            (_, None) => 1,
+        match self {
+            Self::Bool | Self::Int8 | Self::UInt8 => 1,
+            Self::Int16 | Self::UInt16 | Self::Float16 => 2,
+            Self::Int32 | Self::UInt32 | Self::Float32 => 4,
+            Self::Int64 | Self::UInt64 | Self::Float64 | Self::Complex64 => 8,
+            Self::Complex128 => 16,
+            // Parsing bounds the length far below this, on any machine.
+            Self::RawBytes(length) => usize::try_from(length.get()).unwrap_or(usize::MAX),
         }
     }
 
     /// How codecs see an element: its size, and the size of the pieces whose bytes an order applies to.
     #[must_use]
     pub fn element(&self) -> Element {
-        Element { size_bytes: self.size_bytes(), swap_unit_bytes: self.fixed().map_or(1, |row| row.4) }
+        Element { size_bytes: self.size_bytes(), swap_unit_bytes: self.swap_unit_bytes() }
     }
 
-    fn fixed(&self) -> Option<&'static (Self, &'static str, &'static str, usize, usize)> {
-        FIXED.iter().find(|row| row.0 == *self)
+    fn swap_unit_bytes(&self) -> usize {
+        match self {
+            Self::Complex64 | Self::Complex128 => self.size_bytes() / 2,
+            Self::RawBytes(_) => 1,
+            _ => self.size_bytes(),
+        }
+    }
+
+    /// NumPy's name without a byte order.
+    fn numpy_kind(&self) -> String {
+        let kind = match self {
+            Self::Bool => 'b',
+            Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64 => 'i',
+            Self::UInt8 | Self::UInt16 | Self::UInt32 | Self::UInt64 => 'u',
+            Self::Float16 | Self::Float32 | Self::Float64 => 'f',
+            Self::Complex64 | Self::Complex128 => 'c',
+            Self::RawBytes(_) => 'V',
+        };
+        format!("{kind}{}", self.size_bytes())
     }
 }
 
@@ -242,14 +275,24 @@ mod tests {
 
     #[test]
     fn every_name_leads_back_to_its_type() {
-        for (data_type, name, kind, size, unit) in FIXED {
+        for data_type in FIXED {
+            let name = data_type.name();
             assert_eq!(DataType::from_v3(&json!(name)).unwrap(), data_type);
             assert_eq!(DataType::from_v3(&json!({"name": name})).unwrap(), data_type);
-            assert_eq!(DataType::from_v2(&format!(">{kind}")).unwrap(), (data_type, ByteOrder::Big));
+            let big = format!(">{}", data_type.numpy_kind());
+            assert_eq!(DataType::from_v2(&big).unwrap(), (data_type, ByteOrder::Big));
             assert_eq!(DataType::from_v2(&data_type.numpy()).unwrap().0, data_type);
-            assert_eq!((data_type.name().as_ref(), data_type.size_bytes()), (name, size));
-            assert_eq!((data_type.element().size_bytes, data_type.element().swap_unit_bytes), (size, unit));
         }
+        let described = |data_type: DataType| {
+            let Element { size_bytes, swap_unit_bytes } = data_type.element();
+            (data_type.name().into_owned(), data_type.numpy_kind(), size_bytes, swap_unit_bytes)
+        };
+        assert_eq!(described(DataType::Bool), ("bool".into(), "b1".into(), 1, 1));
+        assert_eq!(described(DataType::Int16), ("int16".into(), "i2".into(), 2, 2));
+        assert_eq!(described(DataType::UInt64), ("uint64".into(), "u8".into(), 8, 8));
+        assert_eq!(described(DataType::Float16), ("float16".into(), "f2".into(), 2, 2));
+        assert_eq!(described(DataType::Complex64), ("complex64".into(), "c8".into(), 8, 4));
+        assert_eq!(described(DataType::Complex128), ("complex128".into(), "c16".into(), 16, 8));
     }
 
     #[test]
