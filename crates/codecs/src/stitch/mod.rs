@@ -1,0 +1,11 @@
+//! Stitching decoded chunks into the arrays that were asked for.
+//!
+//! An [`Output`] is one piece of memory that holds the results of many selections, one after the other, each in C order.
+//! Each result is cut into *tiles*: the box that one chunk contributes. Along each axis the cuts are known in advance
+//! ([`AxisTile`]), so the tiles of a result are disjoint by construction; and each can be claimed only once, whoever
+//! asks. That is what lets many threads write to one output through a safe interface.
+
+mod copy;
+mod output;
+
+pub use output::{AxisTile, Output, Tile};

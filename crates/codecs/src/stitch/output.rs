@@ -1,0 +1,363 @@
+//! An output that threads fill tile by tile.
+
+use super::copy::{Loop, LoopNest, RANK_MAX, copy_nest, copy_nest_swapped};
+use crate::chain::DecodedChunk;
+use crate::error::Error;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What one chunk contributes along one axis of a result: `count` elements, the first of them number `source_start`
+/// within the chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AxisTile {
+    /// The chunk's coordinate along this axis. Not used here; callers find their chunks by it.
+    pub chunk: u64,
+    /// The first element taken, counted from the chunk's start.
+    pub source_start: u64,
+    /// Elements taken; at least one.
+    pub count: u64,
+    /// The first element's place in the result. Filled by [`Output::push`].
+    pub target_start: u64,
+}
+
+/// Memory for the results of many selections of one array, filled tile by tile by any number of threads.
+///
+/// The memory is written to and never read.
+pub struct Output<'m> {
+    start: NonNull<u8>,
+    len: usize,
+    used: usize,
+    owner: Option<Vec<u8>>,
+    element_bytes: usize,
+    rank: usize,
+    results: Vec<ResultPlace>,
+    axes: Vec<AxisPlace>,
+    tiles: Vec<AxisTile>,
+    /// One bit a tile, over all results: set by whoever claimed it.
+    claims: Vec<AtomicU64>,
+    tile_count: u64,
+    memory: PhantomData<&'m mut [u8]>,
+}
+
+/// Where a result lies.
+#[derive(Clone, Copy, Debug)]
+struct ResultPlace {
+    offset: usize,
+    first_tile_bit: u64,
+}
+
+/// One axis of one result.
+#[derive(Clone, Copy, Debug)]
+struct AxisPlace {
+    first_tile: usize,
+    tile_count: usize,
+    target_stride: usize,
+    step: i64,
+}
+
+// SAFETY: the memory is plain bytes, written only through tiles, each of which is claimed by one thread.
+#[expect(unsafe_code, reason = "shares memory between the threads that fill it")]
+unsafe impl Send for Output<'_> {}
+// SAFETY: as above: claims are atomic, and disjoint tiles touch disjoint bytes.
+#[expect(unsafe_code, reason = "shares memory between the threads that fill it")]
+unsafe impl Sync for Output<'_> {}
+
+impl<'m> Output<'m> {
+    /// An output in `memory`, which the caller lends, for results of `rank` axes.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` for more than 32 axes.
+    pub fn new(memory: &'m mut [u8], element_bytes: usize, rank: usize) -> Result<Output<'m>, Error> {
+        let (start, len) = (NonNull::from(&mut *memory).cast(), memory.len());
+        Output::over(start, len, None, element_bytes, rank)
+    }
+
+    /// An output of `len` zeroed bytes of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Output::new`].
+    pub fn owned(len: usize, element_bytes: usize, rank: usize) -> Result<Output<'static>, Error> {
+        let mut memory = vec![0u8; len];
+        let start = NonNull::from(memory.as_mut_slice()).cast();
+        Output::over(start, len, Some(memory), element_bytes, rank)
+    }
+
+    fn over(
+        start: NonNull<u8>,
+        len: usize,
+        owner: Option<Vec<u8>>,
+        element_bytes: usize,
+        rank: usize,
+    ) -> Result<Output<'m>, Error> {
+        if RANK_MAX < rank {
+            return Err(Error::unsupported(
+                "output",
+                format!("wanted at most {RANK_MAX} dimensions, found {rank}"),
+            ));
+        }
+        Ok(Output {
+            start,
+            len,
+            used: 0,
+            owner,
+            element_bytes,
+            rank,
+            results: Vec::new(),
+            axes: Vec::new(),
+            tiles: Vec::new(),
+            claims: Vec::new(),
+            tile_count: 0,
+            memory: PhantomData,
+        })
+    }
+
+    /// Adds the next result, behind those before it: for each axis its step and its tiles, in the order of the result.
+    ///
+    /// # Errors
+    ///
+    /// `Internal` when the memory has no room for it, or the axes are not as many as the output's.
+    pub fn push(&mut self, axes: &[(i64, &[AxisTile])]) -> Result<(), Error> {
+        if axes.len() != self.rank {
+            return Err(Error::internal(
+                "output",
+                format!("wanted {} axes, found {}", self.rank, axes.len()),
+            ));
+        }
+        let first_axis = self.axes.len();
+        let first_tile_bit = self.tile_count;
+        let mut tile_count = 1u64;
+        for (step, tiles) in axes {
+            let first_tile = self.tiles.len();
+            self.axes.push(AxisPlace { first_tile, tile_count: tiles.len(), target_stride: 0, step: *step });
+            let mut target_start = 0u64;
+            for tile in *tiles {
+                self.tiles.push(AxisTile { target_start, ..*tile });
+                target_start = target_start.saturating_add(tile.count);
+            }
+            tile_count = tile_count.saturating_mul(tiles.len() as u64);
+        }
+        let bytes = self.lay_out(first_axis)?;
+        self.results.push(ResultPlace { offset: self.used, first_tile_bit });
+        self.used += bytes;
+        self.tile_count = first_tile_bit.saturating_add(tile_count);
+        let words = usize::try_from(self.tile_count.div_ceil(64)).unwrap_or(usize::MAX);
+        self.claims.resize_with(words, AtomicU64::default);
+        Ok(())
+    }
+
+    /// Gives the axes from `first_axis` on their strides; returns the bytes of the result.
+    fn lay_out(&mut self, first_axis: usize) -> Result<usize, Error> {
+        let mut stride = self.element_bytes;
+        for axis in self.axes[first_axis..].iter_mut().rev() {
+            axis.target_stride = stride;
+            let tiles = &self.tiles[axis.first_tile..][..axis.tile_count];
+            let extent = tiles.last().map_or(0, |last| last.target_start.saturating_add(last.count));
+            let bytes = usize::try_from(extent).ok().and_then(|extent| stride.checked_mul(extent));
+            let room = self.len - self.used;
+            stride = bytes.filter(|bytes| *bytes <= room).ok_or_else(|| {
+                Error::internal("output", format!("a result has no room in the {room} bytes that are left"))
+            })?;
+        }
+        Ok(stride)
+    }
+
+    /// The tiles of one axis of a result, in the order of the result.
+    pub fn axis_tiles(&self, result: usize, axis: usize) -> &[AxisTile] {
+        match self.axes.get(result * self.rank + axis) {
+            Some(axis) => &self.tiles[axis.first_tile..][..axis.tile_count],
+            None => &[],
+        }
+    }
+
+    /// Results that the output holds.
+    pub fn result_count(&self) -> usize {
+        self.results.len()
+    }
+
+    /// Claims one tile of a result, named by its row-major number over the result's axis tiles. `None` when there is no
+    /// such tile, or it was claimed before.
+    pub fn claim(&self, result: usize, tile: u64) -> Option<Tile<'_>> {
+        let place = *self.results.get(result)?;
+        let axes = &self.axes[result * self.rank..][..self.rank];
+        let mut claimed = Tile { output: self, axes, tiles: [0; RANK_MAX], target: place.offset };
+        let mut rest = tile;
+        for (number, axis) in axes.iter().enumerate().rev() {
+            let count = axis.tile_count as u64;
+            // An axis without tiles makes a result without tiles.
+            let position = rest.checked_rem(count)?;
+            rest /= count;
+            let index = axis.first_tile + usize::try_from(position).ok()?;
+            claimed.tiles[number] = index;
+            claimed.target += usize::try_from(self.tiles[index].target_start).ok()? * axis.target_stride;
+        }
+        if rest != 0 {
+            return None;
+        }
+        let bit = place.first_tile_bit + tile;
+        let word = &self.claims[usize::try_from(bit / 64).ok()?];
+        let mask = 1u64 << (bit % 64);
+        (word.fetch_or(mask, Ordering::Relaxed) & mask == 0).then_some(claimed)
+    }
+
+    /// Tiles that nobody claimed: zero once everything was filled.
+    pub fn unclaimed(&self) -> u64 {
+        let claimed: u64 =
+            self.claims.iter().map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum();
+        self.tile_count - claimed
+    }
+
+    /// The memory of an output of its own; `None` of a lent one.
+    pub fn into_owned(self) -> Option<Vec<u8>> {
+        self.owner
+    }
+}
+
+/// The exclusive right to fill one tile.
+pub struct Tile<'a> {
+    output: &'a Output<'a>,
+    axes: &'a [AxisPlace],
+    /// For each axis, the index of its tile.
+    tiles: [usize; RANK_MAX],
+    /// The tile's first byte in the output.
+    target: usize,
+}
+
+impl<'a> Tile<'a> {
+    fn axis(&self, axis: usize) -> (&AxisPlace, &AxisTile) {
+        (&self.axes[axis], &self.output.tiles[self.tiles[axis]])
+    }
+
+    /// True when the tile takes every element of a chunk of `shape`, in order.
+    pub fn covers(&self, shape: &[u64]) -> bool {
+        (0..self.axes.len()).all(|number| {
+            let (axis, tile) = self.axis(number);
+            tile.source_start == 0
+                && shape.get(number) == Some(&tile.count)
+                && (axis.step == 1 || tile.count == 1)
+        })
+    }
+
+    /// The tile as one run of bytes, if that is what it is in the output.
+    #[expect(unsafe_code, reason = "hands out the claimed bytes")]
+    pub fn into_contiguous(self) -> Result<&'a mut [u8], Tile<'a>> {
+        let mut run = self.output.element_bytes;
+        for number in (0..self.axes.len()).rev() {
+            let (axis, tile) = self.axis(number);
+            if tile.count == 1 {
+                continue;
+            }
+            if axis.target_stride != run {
+                return Err(self);
+            }
+            run *= memory(tile.count);
+        }
+        // SAFETY: the tile starts within the output.
+        let start = unsafe { self.output.start.add(self.target) };
+        // SAFETY: the tile's elements are `run` initialised bytes from there, within the output (`Output::push` made
+        // room for them); the tile was claimed once, tiles are disjoint, and the output is borrowed for 'a.
+        Ok(unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), run) })
+    }
+
+    /// Copies the tile's elements out of a decoded chunk, swapping bytes where the chunk's order is foreign.
+    ///
+    /// # Errors
+    ///
+    /// `Internal` when the tile takes elements that the chunk does not have.
+    #[expect(unsafe_code, reason = "writes to the claimed bytes")]
+    pub fn write(self, chunk: &DecodedChunk<'_>) -> Result<(), Error> {
+        let mut nest = LoopNest::new(self.output.element_bytes);
+        let (mut first, mut low, mut high) = (0isize, 0isize, 0isize);
+        for number in (0..self.axes.len()).rev() {
+            let (axis, tile) = self.axis(number);
+            let stride = chunk.strides.get(number).and_then(|stride| isize::try_from(*stride).ok());
+            let reach = stride.and_then(|stride| Reach::new(stride, axis.step, tile));
+            let Some(reach) = reach else { return Err(outside(chunk)) };
+            first = first.saturating_add(reach.first);
+            low = low.saturating_add(reach.low);
+            high = high.saturating_add(reach.high);
+            nest.push(Loop {
+                count: memory(tile.count),
+                source_stride: reach.stride,
+                target_stride: axis.target_stride,
+            });
+        }
+        let end = usize::try_from(high).ok().and_then(|high| high.checked_add(self.output.element_bytes));
+        if low < 0 || end.is_none_or(|end| chunk.bytes.len() < end) {
+            return Err(outside(chunk));
+        }
+        // SAFETY: `low <= first <= high`, and the element at `high` ends within the chunk.
+        let source = unsafe { chunk.bytes.as_ptr().offset(first) };
+        // SAFETY: the tile starts within the output.
+        let target = unsafe { self.output.start.as_ptr().add(self.target) };
+        match chunk.swap_unit_bytes {
+            // SAFETY: every combination reads between `low` and the end of the element at `high`, checked above, and
+            // writes the tile's own bytes, which this claim alone may write; chunk and output are distinct borrows.
+            None => unsafe { copy_nest(source, target, &nest) },
+            // SAFETY: as above; the chain compiled the unit from an element that it divides.
+            Some(unit_bytes) => unsafe { copy_nest_swapped(source, target, &nest, unit_bytes) },
+        }
+        Ok(())
+    }
+
+    /// Fills the tile with one element's bytes, in native order. An `element` of another size than the output's fills
+    /// nothing and is an error.
+    ///
+    /// # Errors
+    ///
+    /// `Internal` for an element of another size.
+    pub fn fill(self, element: &[u8]) -> Result<(), Error> {
+        if element.len() != self.output.element_bytes {
+            let message = format!(
+                "wanted a fill value of {} bytes, found {}",
+                self.output.element_bytes,
+                element.len()
+            );
+            return Err(Error::internal("output", message));
+        }
+        // A chunk in which every element is the same one: all strides are zero.
+        let strides = [0usize; RANK_MAX];
+        let strides = &strides[..self.axes.len()];
+        match self.into_contiguous() {
+            Ok(run) => fill_run(run, element),
+            Err(tile) => tile.write(&DecodedChunk { bytes: element, strides, swap_unit_bytes: None })?,
+        }
+        Ok(())
+    }
+}
+
+/// How far a tile reaches into a chunk along one axis, in bytes.
+struct Reach {
+    first: isize,
+    low: isize,
+    high: isize,
+    stride: isize,
+}
+
+impl Reach {
+    fn new(stride: isize, step: i64, tile: &AxisTile) -> Option<Reach> {
+        let first = isize::try_from(tile.source_start).ok()?.checked_mul(stride)?;
+        let stride = isize::try_from(step).ok()?.checked_mul(stride)?;
+        let span = isize::try_from(tile.count).ok()?.checked_sub(1)?.checked_mul(stride)?;
+        let last = first.checked_add(span)?;
+        Some(Reach { first, low: first.min(last), high: first.max(last), stride })
+    }
+}
+
+fn fill_run(run: &mut [u8], element: &[u8]) {
+    match element {
+        [first, rest @ ..] if rest.iter().all(|byte| byte == first) => run.fill(*first),
+        _ => run.chunks_exact_mut(element.len()).for_each(|place| place.copy_from_slice(element)),
+    }
+}
+
+fn outside(chunk: &DecodedChunk<'_>) -> Error {
+    Error::internal("output", format!("a tile takes elements outside a chunk of {} bytes", chunk.bytes.len()))
+}
+
+/// Counts within an output fit memory: [`Output::push`] found room for them.
+fn memory(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
