@@ -205,7 +205,7 @@ mod tests {
         let shape: Vec<usize> = order.iter().map(|&axis| stored_shape[axis]).collect();
         let strides: Vec<usize> = order.iter().map(|&axis| stored_strides[axis]).collect();
         let length = shape.iter().product::<usize>() * element_bytes;
-        let source: Vec<u8> = (0..length).map(|i| (i * 7 % 251) as u8).collect();
+        let source: Vec<u8> = (0..length).map(|i| (i * 7 % 251).to_le_bytes()[0]).collect();
         let mut target = vec![0; length];
         Reorder::new(&shape, &strides, element_bytes, None).copy(&source, &mut target);
         assert_eq!(target, naive(&source, &shape, &strides, element_bytes), "{stored_shape:?} {order:?}");

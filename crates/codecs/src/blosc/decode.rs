@@ -190,12 +190,13 @@ mod tests {
     }
 
     fn chunk() -> impl Strategy<Value = Vec<u8>> {
-        (any::<u32>(), 0..20_000usize, 0..8u32).prop_map(|(seed, length, noise_bits)| {
+        (any::<u32>(), 0..20_000u32, 0..8u32).prop_map(|(seed, length, noise_bits)| {
             let mut state = seed;
             (0..length)
                 .map(|index| {
                     state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                    ((index / 6) as u8) ^ ((u64::from(state >> 16) & ((1 << noise_bits) - 1)) as u8)
+                    let [noise, ..] = state.to_be_bytes().map(|byte| byte & ((1 << noise_bits) - 1));
+                    (index / 6).to_le_bytes()[0] ^ noise
                 })
                 .collect()
         })
@@ -239,9 +240,12 @@ mod tests {
                     *byte = value;
                 }
             }
-            // Stricter is allowed (trailing bytes in a zlib stream), other bytes are not.
+            let oracle = oracle(&stored, chunk.len());
             if let Some(decoded) = ours(&stored, chunk.len(), &mut Contexts::default()) {
-                prop_assert_eq!(oracle(&stored, chunk.len()), Some(decoded));
+                // zlib refuses distances past the window that a stream states, which libdeflate does not; other
+                // bytes are never allowed.
+                let may_refuse = codec.compressor == BloscCompressor::Zlib;
+                prop_assert!(oracle.as_ref() == Some(&decoded) || (may_refuse && oracle.is_none()));
             }
         }
     }
@@ -249,7 +253,7 @@ mod tests {
     #[test]
     fn snappy_blocks_decode() {
         // Made by hand: c-blosc is built without snappy.
-        let chunk: Vec<u8> = (0..512u32).map(|index| (index / 5) as u8).collect();
+        let chunk: Vec<u8> = (0..512u32).map(|index| (index / 5).to_le_bytes()[0]).collect();
         let stream = snap::raw::Encoder::new().compress_vec(&chunk).unwrap();
         let mut stored = vec![2, 1, 0x50, 1];
         for length in [512, 512, 16 + 4 + 4 + stream.len(), 20, stream.len()] {

@@ -149,7 +149,7 @@ mod tests {
     fn unbitshuffle_slowly(element_bytes: usize, source: &[u8]) -> Vec<u8> {
         let count = source.len() / element_bytes;
         let mut target = source.to_vec();
-        if count % 8 != 0 {
+        if !count.is_multiple_of(8) {
             return target;
         }
         target[..count * element_bytes].fill(0);
