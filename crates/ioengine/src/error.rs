@@ -21,7 +21,8 @@ pub enum ErrorKind {
     Cancelled,
     /// The batch's deadline passed before this read was delivered.
     DeadlineExceeded,
-    /// A sink or a plan panicked; the batch it belongs to is poisoned.
+    /// A sink or a plan panicked, and the batch it belongs to is poisoned; or a medium did, and the reads that it was
+    /// asked for failed.
     Panicked,
     /// A bound of [`Limits`](crate::Limits) or of the request itself was exceeded.
     LimitExceeded,
@@ -98,6 +99,11 @@ impl Error {
         self.0.kind
     }
 
+    /// What was wanted and what was found, without the object and the range.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
     /// The object that the error is about, as its medium names it.
     pub fn object(&self) -> Option<&str> {
         self.0.object.as_deref()
@@ -136,6 +142,17 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.0.source.as_deref().map(|source| source as _)
     }
+}
+
+/// What a panic said.
+pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|message| (*message).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}
+
+/// The error of reads whose medium panicked.
+pub(crate) fn medium_panicked(panic: &(dyn std::any::Any + Send)) -> Error {
+    Error::new(ErrorKind::Panicked, format!("the medium panicked: {}", panic_message(panic)))
 }
 
 #[cfg(test)]
