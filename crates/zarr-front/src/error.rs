@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::sync::Arc;
 
 /// What went wrong, in the few classes a caller can act on.
 ///
@@ -51,14 +52,16 @@ impl ErrorKind {
 ///
 /// The type is opaque and one pointer wide, so that `Result` stays small; [`kind`](Self::kind) is for code and
 /// `Display` is for people. `Display` prints one line: the object, the class, what was wanted and what was found.
+#[derive(Clone)]
 pub struct Error(Box<Inner>);
 
+#[derive(Clone)]
 struct Inner {
     kind: ErrorKind,
     message: String,
     object: Option<String>,
     retryable: bool,
-    source: Option<Box<dyn StdError + Send + Sync>>,
+    source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
 impl Error {
@@ -91,14 +94,28 @@ impl Error {
         self
     }
 
+    /// The same error, its message behind `prefix`.
+    pub(crate) fn with_message_prefix(mut self, prefix: &str) -> Self {
+        self.0.message = one_line(format!("{prefix}{}", self.0.message));
+        self
+    }
+
+    /// The same error, with the object that it names below `place`; it is about `place` where it names none.
+    pub(crate) fn below(mut self, place: &str) -> Self {
+        self.0.object = Some(match &self.0.object {
+            Some(object) => format!("{}/{object}", place.trim_end_matches('/')),
+            None => place.to_owned(),
+        });
+        self
+    }
+
     /// The same error, with its cause.
     pub(crate) fn with_source(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
-        self.0.source = Some(Box::new(source));
+        self.0.source = Some(Arc::new(source));
         self
     }
 
     /// The same error, marked as worth another try or not; errors start as not worth one.
-    #[allow(dead_code, reason = "used by the conversion from the engine's errors")]
     pub(crate) fn with_retryable(mut self, retryable: bool) -> Self {
         self.0.retryable = retryable;
         self
@@ -148,6 +165,26 @@ impl From<swath_codecs::Error> for Error {
             None => text,
         };
         Self::new(kind, message).with_source(error)
+    }
+}
+
+/// Keeps the kind, the object and whether another try may help.
+impl From<swath_ioengine::Error> for Error {
+    fn from(error: swath_ioengine::Error) -> Self {
+        use swath_ioengine::ErrorKind as Engine;
+        let kind = match error.kind() {
+            Engine::NotFound => ErrorKind::NotFound,
+            Engine::UnexpectedEnd | Engine::LimitExceeded => ErrorKind::Corrupt,
+            Engine::Cancelled => ErrorKind::Cancelled,
+            Engine::DeadlineExceeded => ErrorKind::DeadlineExceeded,
+            Engine::Unsupported => ErrorKind::Unsupported,
+            Engine::Panicked | Engine::Internal => ErrorKind::Internal,
+            _ => ErrorKind::Io,
+        };
+        let range = error.range().map(|range| format!("{range}: ")).unwrap_or_default();
+        let made = Self::new(kind, format!("{range}{}", error.message()));
+        let made = made.with_retryable(error.is_retryable()).with_object(error.object().unwrap_or_default());
+        made.with_source(error)
     }
 }
 

@@ -2,19 +2,38 @@
 
 #![forbid(unsafe_code)]
 
+mod array;
 mod chunk_key;
+mod compiled;
 mod data_type;
 mod error;
 mod fill_value;
+mod group;
+mod groups;
+mod index_cache;
 mod metadata;
+mod node;
+mod placement;
+mod projection;
+mod raveling;
+mod read;
+mod read_batch;
 mod selection;
+mod shard_index;
+mod store;
+mod stored_size;
 
+pub use array::Array;
 pub use chunk_key::{ChunkKeyEncoding, Separator};
 pub use data_type::DataType;
 pub use error::{Error, ErrorKind};
 pub use fill_value::FillValue;
+pub use group::Group;
 pub use metadata::{
     ArrayCodecs, ArrayMetadata, Consolidated, ConsolidatedNode, GroupMetadata, IndexLocation, NodeMetadata,
     Sharding, ZarrFormat,
 };
+pub use node::Node;
+pub use read::{ArrayData, ReadOptions, ReadPlan};
 pub use selection::{AxisKind, AxisSelection, ResolvedAxis, ResolvedSelection, Selection};
+pub use store::Store;

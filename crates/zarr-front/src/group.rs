@@ -1,0 +1,205 @@
+//! Groups: what lies below them.
+
+use crate::array::Array;
+use crate::metadata::{GroupMetadata, NodeMetadata, ZarrFormat};
+use crate::node::{Node, from_metadata, open_node};
+use crate::store::{Store, join};
+use crate::{Error, ErrorKind};
+use serde_json::{Map, Value};
+use std::path::Path;
+use std::sync::Arc;
+use swath_ioengine::Entry;
+
+/// A Zarr group, v3 or v2. Cloning shares it.
+///
+/// Where its writer consolidated the metadata, everything below is known without further reads.
+#[derive(Clone)]
+pub struct Group {
+    inner: Arc<GroupInner>,
+}
+
+struct GroupInner {
+    store: Store,
+    path: String,
+    metadata: GroupMetadata,
+}
+
+impl Group {
+    /// Opens the group in a local directory.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where there is no group, `Invalid` where its metadata breaks the specification.
+    pub fn open(path: impl AsRef<Path>) -> Result<Group, Error> {
+        Group::open_in(&Store::directory(path)?, "")
+    }
+
+    /// Opens the group at `path` of a store.
+    ///
+    /// # Errors
+    ///
+    /// As [`Group::open`].
+    pub fn open_in(store: &Store, path: &str) -> Result<Group, Error> {
+        match open_node(store, path)? {
+            Node::Group(group) => Ok(group),
+            Node::Array(_) => {
+                let error = Error::new(ErrorKind::NotFound, "wanted a group, found an array");
+                Err(error.with_object(&store.describe(path)))
+            }
+        }
+    }
+
+    pub(crate) fn new(store: Store, path: String, metadata: GroupMetadata) -> Group {
+        Group { inner: Arc::new(GroupInner { store, path, metadata }) }
+    }
+
+    /// The group's checked metadata.
+    pub fn metadata(&self) -> &GroupMetadata {
+        &self.inner.metadata
+    }
+
+    /// The user's attributes.
+    pub fn attributes(&self) -> &Map<String, Value> {
+        self.inner.metadata.attributes()
+    }
+
+    /// The format that the group is stored in.
+    pub fn zarr_format(&self) -> ZarrFormat {
+        self.inner.metadata.zarr_format()
+    }
+
+    /// Where the group is stored.
+    pub fn store(&self) -> &Store {
+        &self.inner.store
+    }
+
+    /// The group's path in its store; empty for the root.
+    pub fn path(&self) -> &str {
+        &self.inner.path
+    }
+
+    /// What people call the group: its store and path.
+    pub fn name(&self) -> String {
+        self.inner.store.describe(&self.inner.path)
+    }
+
+    /// Opens a node below the group, at a path relative to it: `"a"`, `"a/b"`.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where there is none, `Invalid` and `Unsupported` as for [`Array::open`].
+    pub fn get(&self, path: &str) -> Result<Node, Error> {
+        let path = path.trim_matches('/');
+        let full = join(&self.inner.path, path);
+        if let Some(consolidated) = self.inner.metadata.consolidated() {
+            let Some(node) = consolidated.get(path) else {
+                let message = "not in the group's consolidated metadata";
+                return Err(
+                    Error::new(ErrorKind::NotFound, message).with_object(&self.inner.store.describe(&full))
+                );
+            };
+            let metadata = match node.parse(&self.inner.store.describe(&full))? {
+                NodeMetadata::Group(group) => {
+                    NodeMetadata::Group(group.with_consolidated(consolidated.below(path)))
+                }
+                array @ NodeMetadata::Array(_) => array,
+            };
+            return from_metadata(&self.inner.store, &full, metadata);
+        }
+        open_node(&self.inner.store, &full)
+    }
+
+    /// Opens an array below the group.
+    ///
+    /// # Errors
+    ///
+    /// As [`Group::get`]; `NotFound` where there is a group.
+    pub fn array(&self, path: &str) -> Result<Array, Error> {
+        match self.get(path)? {
+            Node::Array(array) => Ok(array),
+            Node::Group(group) => {
+                let error = Error::new(ErrorKind::NotFound, "wanted an array, found a group");
+                Err(error.with_object(&group.name()))
+            }
+        }
+    }
+
+    /// Names directly below the group that may be nodes, sorted: those of the consolidated metadata, else the
+    /// directories that the store lists. Whether one is an array or a group, or neither, shows when it is opened.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store; `Unsupported` where it cannot list.
+    pub fn names(&self) -> Result<Vec<String>, Error> {
+        if let Some(consolidated) = self.inner.metadata.consolidated() {
+            return Ok(consolidated.children().map(str::to_owned).collect());
+        }
+        let entries = self.inner.store.list(&self.inner.path)?;
+        let names = entries.into_iter().filter_map(|entry| match entry {
+            Entry::Prefix { name } => Some(name),
+            Entry::Object { .. } => None,
+        });
+        Ok(names.collect())
+    }
+
+    /// The nodes directly below the group, by name, sorted. A node that cannot be opened is its error; directories that
+    /// are no nodes are left out.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store; `Unsupported` where it cannot list.
+    pub fn children(&self) -> Result<Vec<(String, Result<Node, Error>)>, Error> {
+        let mut children = Vec::new();
+        for name in self.names()? {
+            match self.get(&name) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                node => children.push((name, node)),
+            }
+        }
+        Ok(children)
+    }
+
+    /// Every node below the group, by path relative to it, parents before their children, sorted by name.
+    ///
+    /// # Errors
+    ///
+    /// As [`Group::children`]; `Invalid` where groups are nested more than 256 deep.
+    pub fn walk(&self) -> Result<Vec<(String, Result<Node, Error>)>, Error> {
+        let mut found = Vec::new();
+        self.walk_into("", 0, &mut found)?;
+        Ok(found)
+    }
+
+    fn walk_into(
+        &self,
+        prefix: &str,
+        depth: usize,
+        found: &mut Vec<(String, Result<Node, Error>)>,
+    ) -> Result<(), Error> {
+        if DEPTH_MAX < depth {
+            let error = Error::invalid(format!("groups nested more than {DEPTH_MAX} deep"));
+            return Err(error.with_object(&self.name()));
+        }
+        for (name, node) in self.children()? {
+            let path = join(prefix, &name);
+            let below = match &node {
+                Ok(Node::Group(group)) => Some(group.clone()),
+                Ok(Node::Array(_)) | Err(_) => None,
+            };
+            found.push((path.clone(), node));
+            if let Some(group) = below {
+                group.walk_into(&path, depth + 1, found)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Nesting beyond this is a loop of links, or an attack.
+const DEPTH_MAX: usize = 256;
+
+impl std::fmt::Debug for Group {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Group({})", self.name())
+    }
+}

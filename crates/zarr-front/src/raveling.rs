@@ -1,0 +1,38 @@
+//! Row-major numbers of coordinates.
+
+/// The row-major number of `coordinates` in a grid of `extents`.
+pub(crate) fn ravel(coordinates: impl Iterator<Item = u64>, extents: &[u64]) -> u64 {
+    coordinates.zip(extents).fold(0, |number, (coordinate, extent)| number * extent + coordinate)
+}
+
+/// The coordinates of a row-major number, written to `coordinates`.
+pub(crate) fn unravel(mut number: u64, extents: &[u64], coordinates: &mut [u64]) {
+    for (coordinate, extent) in coordinates.iter_mut().zip(extents).rev() {
+        let extent = (*extent).max(1);
+        *coordinate = number % extent;
+        number /= extent;
+    }
+}
+
+/// Cells of a grid, where 64 bits hold their number.
+pub(crate) fn cell_count(extents: &[u64]) -> Option<u64> {
+    extents.iter().try_fold(1u64, |product, extent| product.checked_mul(*extent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_coordinates_agree() {
+        let extents = [3, 1, 4];
+        let mut coordinates = [0; 3];
+        for number in 0..12 {
+            unravel(number, &extents, &mut coordinates);
+            assert_eq!(ravel(coordinates.iter().copied(), &extents), number);
+        }
+        assert_eq!(coordinates, [2, 0, 3]);
+        assert_eq!(cell_count(&[u64::MAX, 2]), None);
+        assert_eq!(cell_count(&[]), Some(1));
+    }
+}

@@ -1,0 +1,302 @@
+//! Reading: selections in, arrays out, blocking and async over one batch.
+
+use crate::array::Array;
+use crate::projection::project_axis;
+use crate::read_batch::ReadBatch;
+use crate::{DataType, Error, ErrorKind, ResolvedSelection, Selection};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+use swath_codecs::{AxisTile, Output};
+use swath_ioengine::{Control, RunOptions};
+
+/// How a read is run.
+#[derive(Clone, Default)]
+pub struct ReadOptions<'a> {
+    /// Cancels the read and tells its progress.
+    pub control: Control,
+    /// Reads of a higher priority go first. Default 0.
+    pub priority: i32,
+    /// When the read shall end with an error of kind `DeadlineExceeded`.
+    pub deadline: Option<Instant>,
+    /// Called about every 50 ms on the waiting thread; returning true cancels the read. Not used by async reads.
+    pub interrupt: Option<&'a dyn Fn() -> bool>,
+}
+
+impl<'a> ReadOptions<'a> {
+    fn run(&self) -> RunOptions<'a> {
+        RunOptions {
+            control: self.control.clone(),
+            priority: self.priority,
+            deadline: self.deadline,
+            interrupt: self.interrupt,
+        }
+    }
+}
+
+/// What a selection reads to: elements in C order and native byte order.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ArrayData {
+    data_type: DataType,
+    shape: Vec<u64>,
+    bytes: Vec<u8>,
+}
+
+impl ArrayData {
+    /// Elements along each axis; axes selected by an index are gone.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// What an element is.
+    pub fn data_type(&self) -> DataType {
+        self.data_type
+    }
+
+    /// The elements' bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The elements' bytes, without a copy.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// The elements. `T` must be as large as an element: `i16` for `int16`, `half::f16` for `float16`, and so on.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where `T` has another size than an element, or needs an alignment that the bytes do not have.
+    pub fn as_slice<T: bytemuck::AnyBitPattern>(&self) -> Result<&[T], Error> {
+        let wanted = self.data_type.size_bytes();
+        if size_of::<T>() != wanted {
+            return Err(Error::invalid(format!(
+                "wanted elements of {wanted} bytes, as {} has, found a type of {}",
+                self.data_type,
+                size_of::<T>()
+            )));
+        }
+        bytemuck::try_cast_slice(&self.bytes)
+            .map_err(|error| Error::invalid(format!("the bytes cannot be seen as that type: {error}")))
+    }
+}
+
+impl std::fmt::Debug for ArrayData {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "ArrayData({:?}, {})", self.shape, self.data_type)
+    }
+}
+
+impl Array {
+    /// [`Array::read`] with options.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::read`], and `Cancelled`, `DeadlineExceeded`.
+    pub fn read_with(&self, selection: &Selection, options: &ReadOptions<'_>) -> Result<ArrayData, Error> {
+        let mut read = self.read_many_with(std::slice::from_ref(selection), options)?;
+        read.pop().ok_or_else(|| Error::new(ErrorKind::Internal, "a read of one selection gave none"))
+    }
+
+    /// [`Array::read_many`] with options.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::read_many`], and `Cancelled`, `DeadlineExceeded`.
+    pub fn read_many_with(
+        &self,
+        selections: &[Selection],
+        options: &ReadOptions<'_>,
+    ) -> Result<Vec<ArrayData>, Error> {
+        let plan = ReadPlan::new(self, selections)?;
+        let mut bytes = vec![0u8; plan.total_bytes];
+        plan.read_into(&mut bytes, options)?;
+        Ok(plan.cut(bytes))
+    }
+
+    /// Reads many selections, one behind the other, into `target`: each in C order and native byte order.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::read_many`]; `Invalid` where `target` is not as long as all results together.
+    pub fn read_many_into(
+        &self,
+        selections: &[Selection],
+        target: &mut [u8],
+        options: &ReadOptions<'_>,
+    ) -> Result<(), Error> {
+        ReadPlan::new(self, selections)?.read_into(target, options)
+    }
+
+    /// Reads one selection without blocking the caller. Dropping the future cancels the read.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::read`].
+    pub async fn read_async(&self, selection: &Selection) -> Result<ArrayData, Error> {
+        let mut read = self.read_many_async(std::slice::from_ref(selection), &ReadOptions::default()).await?;
+        read.pop().ok_or_else(|| Error::new(ErrorKind::Internal, "a read of one selection gave none"))
+    }
+
+    /// Reads many selections without blocking the caller. Dropping the future cancels the read.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::read_many`].
+    pub async fn read_many_async(
+        &self,
+        selections: &[Selection],
+        options: &ReadOptions<'_>,
+    ) -> Result<Vec<ArrayData>, Error> {
+        let plan = ReadPlan::new(self, selections)?;
+        let bytes = plan.read_async(options).await?;
+        Ok(plan.cut(bytes))
+    }
+}
+
+/// Selections checked against an array, and how large their results are.
+///
+/// Bindings that bring their own output memory make one of these first, allocate, and then read into it.
+pub struct ReadPlan<'a> {
+    array: &'a Array,
+    selections: Vec<ResolvedSelection>,
+    total_bytes: usize,
+}
+
+impl<'a> ReadPlan<'a> {
+    /// Checks `selections`.
+    ///
+    /// # Errors
+    ///
+    /// `OutOfBounds` for a selection that does not fit the array; `Invalid` for results that this machine's memory
+    /// cannot address.
+    pub fn new(array: &'a Array, selections: &[Selection]) -> Result<ReadPlan<'a>, Error> {
+        let resolved: Vec<ResolvedSelection> =
+            selections.iter().map(|selection| array.resolve(selection)).collect::<Result<_, _>>()?;
+        let element = array.data_type().size_bytes();
+        let mut total_bytes = 0usize;
+        for selection in &resolved {
+            let bytes =
+                usize::try_from(selection.element_count()?).ok().and_then(|count| count.checked_mul(element));
+            let total = bytes.and_then(|bytes| total_bytes.checked_add(bytes));
+            total_bytes = total
+                .filter(|total| isize::try_from(*total).is_ok())
+                .ok_or_else(|| Error::invalid("the results are larger than this machine can address"))?;
+        }
+        Ok(ReadPlan { array, selections: resolved, total_bytes })
+    }
+
+    /// The checked selections.
+    pub fn selections(&self) -> &[ResolvedSelection] {
+        &self.selections
+    }
+
+    /// Bytes of all results together.
+    pub fn total_bytes(&self) -> usize {
+        self.total_bytes
+    }
+
+    /// Reads into `target`, one result behind the other.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::read_many_into`].
+    pub fn read_into(&self, target: &mut [u8], options: &ReadOptions<'_>) -> Result<(), Error> {
+        if target.len() != self.total_bytes {
+            return Err(Error::invalid(format!(
+                "wanted a target of {} bytes, found {}",
+                self.total_bytes,
+                target.len()
+            )));
+        }
+        let engine = self.array.engine();
+        let output = Output::new(target, self.array.data_type().size_bytes(), self.array.shape().len())?;
+        let batch = ReadBatch::new(Arc::clone(&self.array.inner), self.project(output)?, &engine)?;
+        engine.run(&batch, &options.run()).map_err(|error| self.named(error.into()))?;
+        let (errors, output) = batch.finish();
+        self.judge(errors, &output)
+    }
+
+    async fn read_async(&self, options: &ReadOptions<'_>) -> Result<Vec<u8>, Error> {
+        let engine = self.array.engine();
+        let element = self.array.data_type().size_bytes();
+        let output = Output::owned(self.total_bytes, element, self.array.shape().len())?;
+        let batch = Arc::new(ReadBatch::new(Arc::clone(&self.array.inner), self.project(output)?, &engine)?);
+        let running = engine.spawn(Arc::clone(&batch) as Arc<dyn swath_ioengine::Batch>, &options.run());
+        running.await.map_err(|error| self.named(error.into()))?;
+        let batch = Arc::into_inner(batch)
+            .ok_or_else(|| Error::new(ErrorKind::Internal, "a finished batch is in use"))?;
+        let (errors, output) = batch.finish();
+        self.judge(errors, &output)?;
+        output.into_owned().ok_or_else(|| Error::new(ErrorKind::Internal, "an output lost its memory"))
+    }
+
+    /// Adds every selection's tiles to the output.
+    fn project<'m>(&self, mut output: Output<'m>) -> Result<Output<'m>, Error> {
+        let extents = self.array.chunk_shape();
+        let mut tiles: Vec<AxisTile> = Vec::new();
+        let mut ends: Vec<usize> = Vec::new();
+        for selection in &self.selections {
+            tiles.clear();
+            ends.clear();
+            for (axis, extent) in selection.axes.iter().zip(extents) {
+                project_axis(axis, *extent, &mut tiles);
+                ends.push(tiles.len());
+            }
+            let starts = std::iter::once(0).chain(ends.iter().copied());
+            let axes: Vec<(i64, &[AxisTile])> = selection
+                .axes
+                .iter()
+                .zip(starts.zip(&ends))
+                .map(|(axis, (start, end))| (axis.step, &tiles[start..*end]))
+                .collect();
+            output.push(&axes)?;
+        }
+        Ok(output)
+    }
+
+    /// What the errors of single results come to; without any, every tile must have been filled.
+    fn judge(&self, errors: BTreeMap<usize, Error>, output: &Output<'_>) -> Result<(), Error> {
+        let failed = errors.len();
+        match errors.into_iter().next() {
+            None if output.unclaimed() == 0 => Ok(()),
+            None => {
+                let message = format!("{} tiles of the results were never filled", output.unclaimed());
+                Err(self.named(Error::new(ErrorKind::Internal, message)))
+            }
+            Some((_, error)) if self.selections.len() == 1 => Err(self.named(error)),
+            Some((first, error)) => {
+                let message = format!(
+                    "{failed} of {} selections failed, number {first} first: ",
+                    self.selections.len()
+                );
+                Err(self.named(error.with_message_prefix(&message)))
+            }
+        }
+    }
+
+    fn named(&self, error: Error) -> Error {
+        error.below(&self.array.store().describe(""))
+    }
+
+    /// Cuts the memory of all results into one array each.
+    fn cut(&self, mut bytes: Vec<u8>) -> Vec<ArrayData> {
+        let element = self.array.data_type().size_bytes();
+        let data =
+            |shape: Vec<u64>, bytes: Vec<u8>| ArrayData { data_type: self.array.data_type(), shape, bytes };
+        if let [selection] = self.selections.as_slice() {
+            return vec![data(selection.output_shape(), bytes)];
+        }
+        let mut cut = Vec::with_capacity(self.selections.len());
+        for selection in self.selections.iter().rev() {
+            let shape = selection.output_shape();
+            let count = shape.iter().product::<u64>();
+            let len = usize::try_from(count).unwrap_or(0).saturating_mul(element);
+            let tail = bytes.split_off(bytes.len().saturating_sub(len));
+            cut.push(data(shape, tail));
+        }
+        cut.reverse();
+        cut
+    }
+}

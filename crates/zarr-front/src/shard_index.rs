@@ -1,0 +1,91 @@
+//! Shard indexes: where in a shard each inner chunk lies.
+
+use crate::compiled::Level;
+use crate::metadata::IndexLocation;
+use crate::{Error, ErrorKind};
+use swath_codecs::Scratch;
+use swath_ioengine::ByteRange;
+
+/// The decoded index of one shard: offset and length of each entry, in bytes from the shard's start.
+///
+/// Source: Zarr sharding codec specification, version 1.0, "Binary shard format".
+#[derive(Debug)]
+pub(crate) struct ShardIndex {
+    entries: Box<[[u64; 2]]>,
+}
+
+/// Offset and length of an inner chunk that is not stored.
+const MISSING: [u64; 2] = [u64::MAX, u64::MAX];
+
+impl ShardIndex {
+    /// Decodes the stored bytes of an index of `level`.
+    pub(crate) fn decode(level: &Level, stored: &[u8], scratch: &mut Scratch) -> Result<ShardIndex, Error> {
+        if swath_ioengine::storage_len(stored.len()) != level.index_bytes {
+            let message =
+                format!("wanted a shard index of {} bytes, found {}", level.index_bytes, stored.len());
+            return Err(Error::new(ErrorKind::Corrupt, message));
+        }
+        let mut bytes = vec![0; level.index_chain.decoded_len()];
+        level.index_chain.decode_into(stored, &mut bytes, scratch)?;
+        let (words, _) = bytes.as_chunks::<8>();
+        let (entries, _) = words.as_chunks::<2>();
+        let entries =
+            entries.iter().map(|[offset, len]| [u64::from_ne_bytes(*offset), u64::from_ne_bytes(*len)]);
+        Ok(ShardIndex { entries: entries.collect() })
+    }
+
+    /// An index without entries: everything is missing.
+    pub(crate) fn empty() -> ShardIndex {
+        ShardIndex { entries: Box::default() }
+    }
+
+    /// Where entry `number` lies, in bytes from the shard's start; `None` where it is not stored.
+    pub(crate) fn entry(&self, number: u64) -> Option<(u64, u64)> {
+        let index = usize::try_from(number).ok()?;
+        match self.entries.get(index) {
+            None | Some(&MISSING) => None,
+            Some(&[offset, len]) => Some((offset, len)),
+        }
+    }
+
+    /// Bytes of memory that the index takes.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        swath_ioengine::storage_len(self.entries.len() * size_of::<[u64; 2]>())
+    }
+}
+
+/// Where the index of a whole shard object lies.
+pub(crate) fn index_range(level: &Level) -> ByteRange {
+    match level.index_location {
+        IndexLocation::Start => ByteRange::Bounded { offset: 0, len: level.index_bytes },
+        IndexLocation::End => ByteRange::Suffix { len: level.index_bytes },
+    }
+}
+
+/// Where the index of a shard lies that is itself `len` bytes at `offset` of its object.
+pub(crate) fn nested_index_range(level: &Level, (offset, len): (u64, u64)) -> Result<ByteRange, Error> {
+    let Some(room) = len.checked_sub(level.index_bytes) else {
+        let message = format!("an inner shard of {len} bytes cannot hold its index of {}", level.index_bytes);
+        return Err(Error::new(ErrorKind::Corrupt, message));
+    };
+    let offset = match level.index_location {
+        IndexLocation::Start => offset,
+        IndexLocation::End => offset.saturating_add(room),
+    };
+    Ok(ByteRange::Bounded { offset, len: level.index_bytes })
+}
+
+/// Where a part of a shard lies in the object, when the shard is `outer` and the part is relative to it.
+pub(crate) fn within(outer: (u64, u64), part: (u64, u64)) -> Result<(u64, u64), Error> {
+    let end = part.0.checked_add(part.1);
+    match (end, outer.0.checked_add(part.0)) {
+        (Some(end), Some(offset)) if end <= outer.1 => Ok((offset, part.1)),
+        _ => {
+            let message = format!(
+                "the index of an inner shard of {} bytes points to {} bytes at {}",
+                outer.1, part.1, part.0
+            );
+            Err(Error::new(ErrorKind::Corrupt, message))
+        }
+    }
+}

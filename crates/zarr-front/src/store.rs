@@ -1,0 +1,101 @@
+//! Where a hierarchy lives: a medium, and a prefix of its keys.
+
+use crate::{Error, ErrorKind};
+use bytes::Bytes;
+use std::path::Path;
+use std::sync::Arc;
+use swath_ioengine::{ByteRange, Engine, Entry, FileAccess, LocalFiles, Medium, MemoryMedium, ObjectRef};
+
+/// Largest metadata document that is read, in bytes. Consolidated metadata of tens of thousands of arrays fits.
+const DOCUMENT_BYTES_MAX: u64 = 256 << 20;
+
+/// Where arrays and groups are stored. Cloning shares it.
+#[derive(Clone, Debug)]
+pub struct Store {
+    medium: Medium,
+    /// Empty, or ending in `/`.
+    prefix: Arc<str>,
+    /// What people call it.
+    name: Arc<str>,
+}
+
+impl Store {
+    /// A directory of the local file system.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where there is no such directory.
+    pub fn directory(path: impl AsRef<Path>) -> Result<Store, Error> {
+        let path = path.as_ref();
+        let name: Arc<str> = path.to_string_lossy().into();
+        let files = LocalFiles::open(path, FileAccess::Probe).map_err(|error| {
+            let error = Error::from(error);
+            match error.kind() {
+                ErrorKind::NotFound => {
+                    Error::new(ErrorKind::NotFound, "no such directory").with_object(&name)
+                }
+                _ => error,
+            }
+        })?;
+        Ok(Store { medium: files.medium(), prefix: Arc::from(""), name })
+    }
+
+    /// Objects in memory.
+    pub fn memory(memory: &MemoryMedium) -> Store {
+        Store::new(memory.medium(), "", "memory")
+    }
+
+    /// Any medium: keys below `prefix` of it. `name` is what errors and representations call the store.
+    pub fn new(medium: Medium, prefix: &str, name: &str) -> Store {
+        let prefix = prefix.trim_matches('/');
+        let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
+        Store { medium, prefix: prefix.into(), name: name.into() }
+    }
+
+    /// What people call the store: its path, or `memory`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The name of a node or an object in the store, for people.
+    pub(crate) fn describe(&self, key: &str) -> String {
+        match (self.name.is_empty(), key.is_empty()) {
+            (_, true) => self.name.to_string(),
+            (true, false) => key.to_owned(),
+            (false, false) => format!("{}/{key}", self.name.trim_end_matches('/')),
+        }
+    }
+
+    /// The object of a key.
+    pub(crate) fn object(&self, key: &str) -> ObjectRef {
+        let key =
+            if self.prefix.is_empty() { Arc::from(key) } else { Arc::from(format!("{}{key}", self.prefix)) };
+        ObjectRef { medium: self.medium.clone(), key }
+    }
+
+    /// The bytes of a metadata document; `None` where there is none.
+    pub(crate) fn document(&self, engine: &Engine, key: &str) -> Result<Option<Bytes>, Error> {
+        let range = ByteRange::Whole { len_max: DOCUMENT_BYTES_MAX };
+        match engine.read_object(&self.object(key), range) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == swath_ioengine::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::from(error).with_object(&self.describe(key))),
+        }
+    }
+
+    /// What lies directly below `path` (without slashes around it), sorted by name; nothing where there is no such
+    /// directory.
+    pub(crate) fn list(&self, path: &str) -> Result<Vec<Entry>, Error> {
+        let key = if path.is_empty() { self.prefix.to_string() } else { format!("{}{path}/", self.prefix) };
+        match self.medium.list(&key) {
+            Ok(entries) => Ok(entries),
+            Err(error) if error.kind() == swath_ioengine::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(Error::from(error).with_object(&self.describe(path))),
+        }
+    }
+}
+
+/// Joins a node's path and a name below it.
+pub(crate) fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }
+}
