@@ -46,7 +46,9 @@ pub fn configuration(name: &str, setting: u8) -> Value {
             json!({
                 "cname": compressors[usize::from(setting) % compressors.len()],
                 "shuffle": setting / 5 % 3,
-                "clevel": 1 + setting / 15 % 9,
+                // Low levels: at high ones zstd's optimal parser runs, where gcc's AddressSanitizer reports a table at an
+                // address within the executable, not on the stack, as a stack variable out of scope (zstd_opt.c:899).
+                "clevel": 1 + setting / 15 % 3,
                 "blocksize": if setting < 128 { 0 } else { 600 },
             })
         }
