@@ -5,9 +5,11 @@
     clippy::expect_used,
     clippy::panic,
     clippy::print_stderr,
+    clippy::print_stdout,
     reason = "all of it is tests"
 )]
 
 mod corpus;
+mod expected;
 mod hostile;
 mod metadata;

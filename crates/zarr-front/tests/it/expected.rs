@@ -1,0 +1,124 @@
+//! Every array of the shared sample data against the checksums that other readers agreed on.
+
+use crate::corpus;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use swath_zarr_front::{Array, ErrorKind, Selection};
+
+/// What became of one array.
+enum Outcome {
+    Equal { slices: usize },
+    Unsupported(String),
+}
+
+#[test]
+fn every_supported_array_reads_to_its_checksums() {
+    let Some(root) = corpus::root() else { return };
+    let expected: Value =
+        serde_json::from_slice(&std::fs::read(root.join("expected.json")).unwrap()).unwrap();
+    let (mut equal, mut slices_equal) = (0, 0);
+    let mut refused: BTreeMap<String, usize> = BTreeMap::new();
+    let mut places = Places { root, scratch: tempfile::tempdir().unwrap(), unpacked: BTreeMap::new() };
+    let mut wrong: Vec<String> = Vec::new();
+    for (key, entry) in expected["zarr"].as_object().unwrap() {
+        match check(&places.path(key), entry) {
+            Ok(Outcome::Equal { slices }) => {
+                equal += 1;
+                slices_equal += slices;
+            }
+            Ok(Outcome::Unsupported(what)) => *refused.entry(what).or_default() += 1,
+            Err(message) => wrong.push(format!("{key}: {message}")),
+        }
+    }
+    println!("{equal} arrays and {slices_equal} slices of them read to their checksums");
+    for (what, count) in &refused {
+        println!("refused {count}: {what}");
+    }
+    assert!(wrong.is_empty(), "{} arrays are wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(ARRAYS_SUPPORTED_MIN <= equal, "only {equal} arrays were read");
+}
+
+/// Arrays of the sample data whose codecs and data types are supported. Raise it when more are.
+const ARRAYS_SUPPORTED_MIN: usize = 295;
+
+/// Where an array is, as a directory. Those in zip files are unpacked first (zip is not a store yet); of those that hold
+/// the metadata of both formats, each is tried with one of them.
+struct Places {
+    root: PathBuf,
+    scratch: tempfile::TempDir,
+    unpacked: BTreeMap<String, PathBuf>,
+}
+
+impl Places {
+    fn path(&mut self, key: &str) -> PathBuf {
+        if let Some((zip, within)) = key.split_once("!") {
+            let number = self.unpacked.len();
+            let target = self.scratch.path().join(format!("zip-{number}"));
+            let folder = self.unpacked.entry(zip.to_owned()).or_insert_with(|| {
+                let file = std::fs::File::open(self.root.join(zip)).unwrap();
+                zip::ZipArchive::new(file).unwrap().extract(&target).unwrap();
+                target
+            });
+            return folder.join(within.trim_start_matches('/'));
+        }
+        match key.split_once("#v2") {
+            None => self.root.join(key.trim_end_matches("#v3")),
+            Some((path, _)) => {
+                let number = self.unpacked.len();
+                let target = self.scratch.path().join(format!("v2-{number}"));
+                copy_without(&self.root.join(path), &target, "zarr.json");
+                self.unpacked.insert(key.to_owned(), target.clone());
+                target
+            }
+        }
+    }
+}
+
+fn copy_without(source: &Path, target: &Path, left_out: &str) {
+    for file in corpus::files(source).into_iter().filter(|file| !file.ends_with(left_out)) {
+        let copy = target.join(file.strip_prefix(source).unwrap());
+        std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        std::fs::copy(file, copy).unwrap();
+    }
+}
+
+fn check(path: &Path, entry: &Value) -> Result<Outcome, String> {
+    let array = match Array::open(path) {
+        Ok(array) => array,
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
+            return Ok(Outcome::Unsupported(error.message().to_owned()));
+        }
+        Err(error) => return Err(error.to_string()),
+    };
+    let Some(whole) = entry["sha256"].as_str() else {
+        return Err("opened, where no reader could".to_owned());
+    };
+    let shape: Vec<u64> =
+        serde_json::from_value(entry["shape"].clone()).map_err(|error| error.to_string())?;
+    if array.shape() != shape {
+        return Err(format!("shape {:?}, wanted {shape:?}", array.shape()));
+    }
+    compare(&array, &Selection::all(), whole)?;
+    let slices = entry["slices"].as_object();
+    let mut compared = 0;
+    for slice in slices.into_iter().flat_map(|slices| slices.values()) {
+        let text: Vec<String> =
+            slice["start_stop_step"].as_array().into_iter().flatten().map(as_slice).collect();
+        let selection: Selection = text.join(", ").parse().map_err(|error| format!("{text:?}: {error}"))?;
+        compare(&array, &selection, slice["sha256"].as_str().unwrap_or_default())?;
+        compared += 1;
+    }
+    Ok(Outcome::Equal { slices: compared })
+}
+
+fn as_slice(axis: &Value) -> String {
+    format!("{}:{}:{}", axis[0], axis[1], axis[2])
+}
+
+fn compare(array: &Array, selection: &Selection, wanted: &str) -> Result<(), String> {
+    let read = array.read(selection).map_err(|error| format!("[{selection}]: {error}"))?;
+    let found: String = Sha256::digest(read.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    if found == wanted { Ok(()) } else { Err(format!("[{selection}]: checksum {found}, wanted {wanted}")) }
+}
