@@ -1,11 +1,12 @@
 //! What a user of the engine implements: a plan and a sink.
 
-use crate::batch_state::{BatchState, Work};
+use crate::batch_state::BatchState;
+use crate::parking::Parking;
 use crate::scratch::Scratch;
 use crate::window::{Cursor, Planned, Token, Window};
 use crate::{Engine, Error, Identity, ObjectRef};
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// A batch of logical reads: where they are planned, and where their bytes go.
@@ -58,14 +59,15 @@ pub enum Arrival<'a> {
 pub struct PlanContext<'a> {
     pub(crate) state: &'a Arc<BatchState>,
     pub(crate) cursor: Cursor,
-    pub(crate) resume_taken: Cell<bool>,
+    pub(crate) parking: OnceCell<Arc<Parking>>,
 }
 
 impl PlanContext<'_> {
     /// The way to have this cursor planned again once what it waits for is there: see [`Planned::Parked`].
     pub fn resume(&self) -> Resume {
-        self.resume_taken.set(true);
-        Resume { state: Arc::clone(self.state), cursor: self.cursor }
+        let parking =
+            self.parking.get_or_init(|| Arc::new(Parking::new(Arc::downgrade(self.state), self.cursor)));
+        Resume(Arc::clone(parking))
     }
 
     /// The engine that runs the batch, for what is cached by it.
@@ -74,15 +76,14 @@ impl PlanContext<'_> {
     }
 }
 
-/// A parked cursor. Dropping it, on any thread, has the cursor planned again.
-pub struct Resume {
-    state: Arc<BatchState>,
-    cursor: Cursor,
-}
+/// A parked cursor. Dropping it, on any thread, has the cursor planned again, once: a plan that waits for several
+/// things may take one for each, and the first that is dropped counts. Without effect when the plan did not park after
+/// all, or its batch has ended; it keeps neither batch nor engine alive.
+pub struct Resume(Arc<Parking>);
 
 impl Drop for Resume {
     fn drop(&mut self) {
-        self.state.make_ready(Work::Plan { cursor: self.cursor, replans: 0 });
+        self.0.resume();
     }
 }
 
@@ -103,8 +104,8 @@ pub struct LaneContext<'a> {
 }
 
 impl LaneContext<'_> {
-    /// Has `cursor` planned next, on this lane: a shard index arrived, and its chunks can be planned. The batch does
-    /// not end before that is read as well.
+    /// Has `cursor` planned next, on this lane unless another has nothing to do: a shard index arrived, and its chunks
+    /// can be planned. The batch does not end before that is read as well.
     pub fn follow_up(&mut self, cursor: Cursor) {
         self.follow_ups.push(cursor);
     }

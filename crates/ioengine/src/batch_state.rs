@@ -2,12 +2,15 @@
 
 use crate::batch_ref::BatchRef;
 use crate::control::Control;
+use crate::engine::lock;
+use crate::error::panic_message;
 use crate::lane::OpenWindow;
+use crate::parking::{Parked, Parking};
 use crate::remote::CancelFlag;
 use crate::window::Cursor;
 use crate::{Batch, Engine, Error, ErrorKind};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -36,11 +39,32 @@ pub(crate) struct BatchState {
     next_window: AtomicU64,
     /// Windows not yet released, unclaimed ones included, and follow-ups not yet planned.
     outstanding: AtomicU64,
-    ready: Mutex<Vec<Work>>,
+    shelf: Mutex<Shelf>,
     ready_len: AtomicUsize,
+    reach: AtomicU8,
     ended_early: AtomicBool,
     end: Mutex<End>,
     finished: Condvar,
+}
+
+/// What of a batch no lane holds.
+#[derive(Default)]
+struct Shelf {
+    /// Work for whichever lane comes first.
+    ready: Vec<Work>,
+    /// Cursors that wait for their [`Resume`](crate::Resume).
+    parked: u64,
+}
+
+/// What kind of medium a batch last read, by which lanes guess whether they have room for its next window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// It has not read anything yet.
+    Unknown = 0,
+    /// A local one.
+    Local = 1,
+    /// A remote one.
+    Remote = 2,
 }
 
 #[derive(Default)]
@@ -67,8 +91,9 @@ impl BatchState {
             window_count,
             next_window: AtomicU64::new(0),
             outstanding: AtomicU64::new(window_count),
-            ready: Mutex::default(),
+            shelf: Mutex::default(),
             ready_len: AtomicUsize::new(0),
+            reach: AtomicU8::new(Reach::Unknown as u8),
             ended_early: AtomicBool::new(false),
             end: Mutex::default(),
             finished: Condvar::new(),
@@ -103,9 +128,9 @@ impl BatchState {
     /// Takes the next piece of work, if there is any. What is taken must be released, or handed on.
     pub(crate) fn take_work(&self) -> Option<Work> {
         if self.ready_len.load(Ordering::Acquire) != 0 {
-            let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(work) = ready.pop() {
-                self.ready_len.store(ready.len(), Ordering::Release);
+            let mut shelf = lock(&self.shelf);
+            if let Some(work) = shelf.ready.pop() {
+                self.ready_len.store(shelf.ready.len(), Ordering::Release);
                 return Some(work);
             }
         }
@@ -118,17 +143,57 @@ impl BatchState {
 
     /// Hands work to whichever lane comes first.
     pub(crate) fn make_ready(self: &Arc<Self>, work: Work) {
-        {
-            let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-            if !self.is_ended_early() {
-                ready.push(work);
-                self.ready_len.store(ready.len(), Ordering::Release);
-                drop(ready);
-                return self.engine.publish(self);
-            }
+        let shelf = lock(&self.shelf);
+        if self.is_ended_early() {
+            drop(shelf);
+            drop(work);
+            return self.release(1);
         }
-        drop(work);
+        self.shelve(shelf, work);
+    }
+
+    fn shelve(self: &Arc<Self>, mut shelf: MutexGuard<'_, Shelf>, work: Work) {
+        shelf.ready.push(work);
+        self.ready_len.store(shelf.ready.len(), Ordering::Release);
+        drop(shelf);
+        self.engine.publish(self, 1);
+    }
+
+    /// Lays a cursor aside whose plan answered that it waits. The batch then does not end before it was resumed, unless
+    /// it ends early.
+    pub(crate) fn park(&self, parking: &Parking) -> Parked {
+        let mut shelf = lock(&self.shelf);
+        if !self.is_ended_early() {
+            let parked = parking.park();
+            shelf.parked += u64::from(parked == Parked::Waiting);
+            return parked;
+        }
+        drop(shelf);
         self.release(1);
+        Parked::Waiting
+    }
+
+    /// Has a parked cursor planned again.
+    pub(crate) fn unpark(self: &Arc<Self>, cursor: Cursor) {
+        let mut shelf = lock(&self.shelf);
+        // A batch that ended early has let go of what it had parked.
+        if !self.is_ended_early() {
+            shelf.parked -= 1;
+            self.shelve(shelf, Work::Plan { cursor, replans: 0 });
+        }
+    }
+
+    /// What kind of medium the batch last read.
+    pub(crate) fn reach(&self) -> Reach {
+        match self.reach.load(Ordering::Relaxed) {
+            1 => Reach::Local,
+            2 => Reach::Remote,
+            _ => Reach::Unknown,
+        }
+    }
+
+    pub(crate) fn set_reach(&self, reach: Reach) {
+        self.reach.store(reach as u8, Ordering::Relaxed);
     }
 
     /// Counts follow-ups in, before the window that they came from is released.
@@ -144,7 +209,7 @@ impl BatchState {
     }
 
     fn finish(&self) {
-        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut end = lock(&self.end);
         end.finished = true;
         let waker = end.waker.take();
         // The lock is held while waiters are told, so that one who returns cannot free what is still used here.
@@ -159,7 +224,7 @@ impl BatchState {
     /// delivered. The first error stays.
     pub(crate) fn end_early(self: &Arc<Self>, error: Error) {
         {
-            let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut end = lock(&self.end);
             if end.finished || end.error.is_some() {
                 return;
             }
@@ -167,13 +232,13 @@ impl BatchState {
         }
         self.cancel.raise();
         self.ended_early.store(true, Ordering::Release);
-        let dropped = {
-            let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let Shelf { ready, parked } = {
+            let mut shelf = lock(&self.shelf);
             self.ready_len.store(0, Ordering::Release);
-            std::mem::take(&mut *ready)
+            std::mem::take(&mut *shelf)
         };
-        let dropped_count = crate::storage_len(dropped.len());
-        drop(dropped);
+        let dropped_count = crate::storage_len(ready.len()) + parked;
+        drop(ready);
         let claimed = self.next_window.swap(self.window_count, Ordering::Relaxed).min(self.window_count);
         let unclaimed = self.window_count - claimed;
         self.engine.cancel_in_flight();
@@ -187,12 +252,12 @@ impl BatchState {
 
     /// True once every window was released.
     pub(crate) fn is_finished(&self) -> bool {
-        self.end.lock().unwrap_or_else(PoisonError::into_inner).finished
+        lock(&self.end).finished
     }
 
     /// Sleeps until the batch has finished or `timeout` passed. True when it has finished.
     pub(crate) fn wait_for(&self, timeout: Duration) -> bool {
-        let end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let end = lock(&self.end);
         let (end, _) = self
             .finished
             .wait_timeout_while(end, timeout, |end| !end.finished)
@@ -202,7 +267,7 @@ impl BatchState {
 
     /// How a finished batch ended.
     pub(crate) fn result(&self) -> Result<(), Error> {
-        match &self.end.lock().unwrap_or_else(PoisonError::into_inner).error {
+        match &lock(&self.end).error {
             Some(error) => Err(error.clone()),
             None => Ok(()),
         }
@@ -210,7 +275,7 @@ impl BatchState {
 
     /// Polls for the end, as a future does.
     pub(crate) fn poll_finished(&self, waker: &Waker) -> bool {
-        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut end = lock(&self.end);
         if !end.finished {
             end.waker = Some(waker.clone());
         }
@@ -219,11 +284,7 @@ impl BatchState {
 
     /// Ends the batch because one of its methods panicked.
     pub(crate) fn poison(self: &Arc<Self>, during: &str, panic: &(dyn std::any::Any + Send)) {
-        let message = panic
-            .downcast_ref::<&str>()
-            .map(|message| (*message).to_owned())
-            .or_else(|| panic.downcast_ref::<String>().cloned())
-            .unwrap_or_else(|| "no message".to_owned());
+        let message = panic_message(panic);
         self.end_early(Error::new(
             ErrorKind::Panicked,
             format!("the batch panicked during {during}: {message}"),

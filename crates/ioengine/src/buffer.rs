@@ -1,6 +1,6 @@
 //! Page-aligned read buffers, and the pool in which a lane keeps them.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
 /// Alignment of every buffer, in bytes: a page, which also satisfies O_DIRECT on every device known so far.
@@ -17,11 +17,12 @@ pub struct AlignedBuffer {
 unsafe impl Send for AlignedBuffer {}
 
 impl AlignedBuffer {
-    /// A zeroed buffer of at least `len` bytes, rounded up to a power of two of at least one page.
+    /// A zeroed buffer of at least `len` bytes, as [`capacity_for`] rounds it up.
     ///
     /// # Errors
     ///
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where `len` is beyond what an allocation may be.
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where `len` is beyond what an allocation may be, or memory is
+    /// out.
     #[expect(unsafe_code, reason = "owns a raw allocation")]
     pub(crate) fn with_len(len: usize) -> Result<AlignedBuffer, crate::Error> {
         let capacity = capacity_for(len);
@@ -32,9 +33,14 @@ impl AlignedBuffer {
                 format!("a buffer of {len} bytes is too large"),
             ));
         };
-        // SAFETY: the layout's size is a power of two of at least one page, so not zero.
+        // SAFETY: the layout's size is at least a page, so not zero.
         let start = unsafe { alloc_zeroed(layout) };
-        let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
+        let Some(start) = NonNull::new(start) else {
+            return Err(crate::Error::new(
+                crate::ErrorKind::LimitExceeded,
+                format!("there is no memory for a buffer of {len} bytes"),
+            ));
+        };
         Ok(AlignedBuffer { start, capacity: layout.size() })
     }
 
@@ -68,25 +74,41 @@ impl Drop for AlignedBuffer {
     }
 }
 
-fn capacity_for(len: usize) -> Option<usize> {
-    len.max(BUFFER_ALIGNMENT).checked_next_power_of_two()
+/// Buffers up to this size are powers of two, so that a pool of few classes serves them; larger ones are multiples of
+/// a quarter of it, because doubling them would waste memory.
+const CLASS_BYTES_MAX: usize = 1 << 20;
+
+/// The bytes that a buffer for `len` takes; `None` where no memory is that large.
+pub(crate) fn capacity_for(len: usize) -> Option<usize> {
+    if len <= CLASS_BYTES_MAX {
+        len.max(BUFFER_ALIGNMENT).checked_next_power_of_two()
+    } else {
+        len.checked_next_multiple_of(CLASS_BYTES_MAX / 4)
+    }
 }
 
-/// Buffers between reads, by size class, last in first out so that the next read lands in memory that is still in
-/// cache.
+/// Buffers between reads, last in first out so that the next read lands in memory that is still in cache.
 pub(crate) struct BufferPool {
     classes: Vec<Vec<AlignedBuffer>>,
+    large: Vec<AlignedBuffer>,
     pooled_bytes: usize,
     pooled_bytes_max: usize,
 }
 
 impl BufferPool {
     pub(crate) fn new(pooled_bytes_max: usize) -> BufferPool {
-        BufferPool { classes: Vec::new(), pooled_bytes: 0, pooled_bytes_max }
+        BufferPool { classes: Vec::new(), large: Vec::new(), pooled_bytes: 0, pooled_bytes_max }
     }
 
     pub(crate) fn take(&mut self, len: usize) -> Result<AlignedBuffer, crate::Error> {
-        let pooled = capacity_for(len).and_then(|capacity| self.classes.get_mut(class_of(capacity))?.pop());
+        let pooled = capacity_for(len).and_then(|capacity| {
+            if capacity <= CLASS_BYTES_MAX {
+                return self.classes.get_mut(class_of(capacity))?.pop();
+            }
+            // Of the same size, as most chunks of an array are; the budget counts on no more than was asked for.
+            let at = self.large.iter().rposition(|buffer| buffer.capacity() == capacity)?;
+            Some(self.large.swap_remove(at))
+        });
         match pooled {
             Some(buffer) => {
                 self.pooled_bytes -= buffer.capacity();
@@ -98,15 +120,25 @@ impl BufferPool {
 
     pub(crate) fn put(&mut self, buffer: AlignedBuffer) {
         let capacity = buffer.capacity();
-        if capacity > self.pooled_bytes_max.saturating_sub(self.pooled_bytes) {
+        if capacity > self.pooled_bytes_max {
             return;
+        }
+        // Large buffers of a size that is not asked for any more make room first.
+        while self.pooled_bytes_max - capacity < self.pooled_bytes && !self.large.is_empty() {
+            self.pooled_bytes -= self.large.swap_remove(0).capacity();
+        }
+        if self.pooled_bytes_max - capacity < self.pooled_bytes {
+            return;
+        }
+        self.pooled_bytes += capacity;
+        if CLASS_BYTES_MAX < capacity {
+            return self.large.push(buffer);
         }
         let class = class_of(capacity);
         if self.classes.len() <= class {
             self.classes.resize_with(class + 1, Vec::new);
         }
         self.classes[class].push(buffer);
-        self.pooled_bytes += capacity;
     }
 }
 
@@ -140,5 +172,22 @@ mod tests {
         assert_eq!(pool.pooled_bytes, 8 << 10);
         assert_eq!(pool.take(5000).unwrap().as_slice().as_ptr(), address);
         assert_eq!(pool.pooled_bytes, 0);
+    }
+
+    #[test]
+    fn large_buffers_are_kept_by_size_and_make_room() {
+        let mut pool = BufferPool::new(4 << 20);
+        let buffer = pool.take(3_000_000).unwrap();
+        assert_eq!(buffer.capacity() % (256 << 10), 0);
+        assert!(buffer.capacity() < 3_300_000);
+        let address = buffer.as_slice().as_ptr();
+        pool.put(buffer);
+        let again = pool.take(2_999_999).unwrap();
+        assert_eq!(again.as_slice().as_ptr(), address);
+        pool.put(again);
+        pool.put(AlignedBuffer::with_len(2 << 20).unwrap());
+        assert_eq!(pool.pooled_bytes, 2 << 20);
+        pool.put(AlignedBuffer::with_len(5 << 20).unwrap());
+        assert_eq!(pool.pooled_bytes, 2 << 20);
     }
 }

@@ -3,13 +3,16 @@
 use crate::batch_ref::BatchRef;
 use crate::batch_state::BatchState;
 use crate::counters::{Counters, Stats};
+use crate::deadlines::Deadlines;
 use crate::handle_cache::HandleCache;
-use crate::lane::{Lane, LaneThread};
+use crate::lane::{AbortOnPanic, Candidate, Lane, LaneThread};
+use crate::wake::Pause;
 use crate::{Batch, Control, Error, ErrorKind, Freshness, Limits};
 use std::any::Any;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -54,6 +57,9 @@ pub(crate) struct Shared {
     pub(crate) epoch: AtomicU64,
     /// Raised when a batch with reads in flight is cancelled.
     pub(crate) cancel_epoch: AtomicU64,
+    /// Lanes that have nothing to do.
+    pub(crate) idle_lanes: AtomicUsize,
+    pub(crate) deadlines: Deadlines,
     batches: Mutex<Vec<Weak<BatchState>>>,
     lanes: OnceLock<Vec<LaneThread>>,
     starting: Mutex<()>,
@@ -84,6 +90,7 @@ const WAIT_SLICE: Duration = Duration::from_millis(50);
 impl Engine {
     /// An engine of its own. No thread is started before there is work for it.
     pub fn new(config: EngineConfig) -> Engine {
+        let config = EngineConfig { limits: config.limits.workable(), ..config };
         let shared = Shared {
             handles: HandleCache::new(config.limits.open_handles_max),
             config,
@@ -91,6 +98,8 @@ impl Engine {
             oversize: AtomicBool::new(false),
             epoch: AtomicU64::new(0),
             cancel_epoch: AtomicU64::new(0),
+            idle_lanes: AtomicUsize::new(0),
+            deadlines: Deadlines::new(),
             batches: Mutex::default(),
             lanes: OnceLock::new(),
             starting: Mutex::default(),
@@ -103,7 +112,7 @@ impl Engine {
         Engine(Arc::new(Handle { shared: Arc::new(shared) }))
     }
 
-    /// The engine's set-up.
+    /// The engine's set-up, with bounds that nothing could work under raised to the least that does.
     pub fn config(&self) -> &EngineConfig {
         &self.0.shared.config
     }
@@ -115,37 +124,64 @@ impl Engine {
     ///
     /// What ended the batch as a whole: [`Cancelled`](ErrorKind::Cancelled),
     /// [`DeadlineExceeded`](ErrorKind::DeadlineExceeded), [`Panicked`](ErrorKind::Panicked). Errors of single reads go
-    /// to [`Batch::deliver`].
+    /// to [`Batch::deliver`]. [`Unsupported`](ErrorKind::Unsupported) in a forked child of the process that made the
+    /// engine, and on one of the engine's own lanes (a sink that waits for its lane would wait for ever).
+    ///
+    /// # Panics
+    ///
+    /// Passes on a panic of [`RunOptions::interrupt`], after the batch has ended.
     #[expect(unsafe_code, reason = "lends the batch to the lanes")]
     pub fn run(&self, batch: &dyn Batch, options: &RunOptions<'_>) -> Result<(), Error> {
+        self.0.shared.check_process()?;
+        self.0.shared.check_thread()?;
         let small = self.is_small(batch);
-        // SAFETY: this function returns only after the state has finished: see `wait`, which has no other way out and
-        // does not panic; a panic of an inline lane ends the process (see `run_inline`).
+        let windows = batch.window_count();
+        // Lanes use the batch until its state has finished; a panic on the way there must not return to its owner.
+        let abort = AbortOnPanic;
+        // SAFETY: this function returns only after the state has finished: see `wait`, which has no other way out, and
+        // `abort`.
         let lent = unsafe { BatchRef::borrowed(batch) };
-        let control = options.control.clone();
-        let state = BatchState::new(lent, batch.window_count(), self.clone(), control, options.priority);
+        let state = BatchState::new(lent, windows, self.clone(), options.control.clone(), options.priority);
+        if options.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+            state.end_early(crate::deadlines::passed());
+        }
         if small {
             self.run_inline(&state);
         } else {
-            self.publish(&state);
+            self.publish(&state, state.window_count());
         }
-        self.wait(&state, options);
-        state.result()
+        let panic = self.wait(&state, options);
+        std::mem::forget(abort);
+        match panic {
+            Some(panic) => resume_unwind(panic),
+            None => state.result(),
+        }
     }
 
     /// Starts a batch on the lanes. Dropping the future cancels it; nothing that the kernel may still write to is
-    /// freed before the batch has ended, because the lanes share its ownership.
+    /// freed before the batch has ended, because the lanes share its ownership. Of the options, `interrupt` is not used.
     pub fn spawn(&self, batch: Arc<dyn Batch>, options: &RunOptions<'_>) -> Running {
         let windows = batch.window_count();
         let control = options.control.clone();
         let state = BatchState::new(BatchRef::Owned(batch), windows, self.clone(), control, options.priority);
-        self.publish(&state);
-        Running { state, deadline: options.deadline }
+        match self.0.shared.check_process() {
+            Ok(()) => {
+                if let Some(deadline) = options.deadline {
+                    self.0.shared.deadlines.add(deadline, &state);
+                }
+                self.publish(&state, windows);
+            }
+            Err(error) => state.end_early(error),
+        }
+        Running { state }
     }
 
-    /// What was counted since the engine was made.
+    /// What was counted since the engine was made; nothing in a forked child.
     pub fn stats(&self) -> Stats {
         let mut stats = Stats::default();
+        if self.0.shared.is_inherited() {
+            return stats;
+        }
         for counters in lock(&self.0.shared.counters).iter() {
             counters.add_to(&mut stats);
         }
@@ -155,6 +191,9 @@ impl Engine {
 
     /// The engine's one value of type `T`, made on first use: caches that front-ends tie to the engine's life.
     pub fn extension<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
+        if self.0.shared.is_inherited() {
+            return Arc::default();
+        }
         let mut extensions = lock(&self.0.shared.extensions);
         if let Some(found) = extensions.iter().find_map(|one| Arc::clone(one).downcast::<T>().ok()) {
             return found;
@@ -174,54 +213,79 @@ impl Engine {
         let shared = &self.0.shared;
         let pooled = lock(&shared.inline_lanes).pop();
         let Ok(mut lane) = pooled.map_or_else(|| Lane::inline(Arc::clone(shared)), Ok) else {
-            return self.publish(state);
+            return self.publish(state, state.window_count());
         };
         lane.run_inline(state);
         lock(&shared.inline_lanes).push(lane);
     }
 
-    fn wait(&self, state: &Arc<BatchState>, options: &RunOptions<'_>) {
+    /// Returns once the state has finished, with what the interrupt panicked with, if it did.
+    fn wait(&self, state: &Arc<BatchState>, options: &RunOptions<'_>) -> Option<Box<dyn Any + Send>> {
+        let mut panicked = None;
         loop {
-            let now = Instant::now();
-            let left =
-                options.deadline.map_or(WAIT_SLICE, |deadline| deadline.saturating_duration_since(now));
-            if state.wait_for(left.min(WAIT_SLICE)) {
-                return;
+            let ended = state.is_ended_early();
+            let deadline = options.deadline.filter(|_| !ended);
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if state.wait_for(left.unwrap_or(WAIT_SLICE).min(WAIT_SLICE)) {
+                return panicked;
             }
-            if options.deadline.is_some_and(|deadline| deadline <= Instant::now()) && !state.is_ended_early()
-            {
-                state.end_early(Error::new(ErrorKind::DeadlineExceeded, "the batch's deadline passed"));
+            if ended {
+                continue;
             }
-            if options.interrupt.is_some_and(|interrupt| interrupt()) {
+            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                state.end_early(crate::deadlines::passed());
+            }
+            let Some(interrupt) = options.interrupt else { continue };
+            let interrupted = catch_unwind(AssertUnwindSafe(interrupt)).unwrap_or_else(|panic| {
+                panicked = Some(panic);
+                true
+            });
+            if interrupted {
                 state.end_early(Error::new(ErrorKind::Cancelled, "the batch was interrupted"));
             }
         }
     }
 
-    /// Shows the batch to the lanes and wakes as many of them as it has windows.
-    pub(crate) fn publish(&self, state: &Arc<BatchState>) {
+    /// Shows the batch to the lanes and wakes as many of those that sleep as it has pieces of work.
+    pub(crate) fn publish(&self, state: &Arc<BatchState>, pieces: u64) {
         let shared = &self.0.shared;
         let lanes = match shared.lanes() {
             Ok(lanes) => lanes,
             Err(error) => return state.end_early(error),
         };
+        // Dropped after the lock: the last reference to a batch frees what its user put there, and may stop the engine.
+        let mut seen = Vec::new();
         {
             let mut batches = lock(&shared.batches);
-            batches.retain(|batch| batch.upgrade().is_some_and(|batch| batch.has_work()));
+            batches.retain(|batch| {
+                let Some(batch) = batch.upgrade() else { return false };
+                let has_work = batch.has_work();
+                seen.push(batch);
+                has_work
+            });
             if !batches.iter().any(|batch| Weak::as_ptr(batch) == Arc::as_ptr(state)) {
                 batches.push(Arc::downgrade(state));
             }
             shared.epoch.fetch_add(1, Ordering::SeqCst);
         }
-        let wanted = usize::try_from(state.window_count()).unwrap_or(usize::MAX).clamp(1, lanes.len());
-        for lane in &lanes[..wanted] {
-            lane.wake.wake();
+        // Lanes that run look at the list by themselves. Those with nothing at all to do come first.
+        let mut wanted = usize::try_from(pieces).unwrap_or(usize::MAX).max(1);
+        for pause in [Pause::Idle, Pause::Waiting] {
+            for lane in lanes {
+                if wanted == 0 {
+                    return;
+                }
+                wanted -= usize::from(lane.wake.rouse_from(pause));
+            }
         }
     }
 
     /// Tells lanes and sources that nobody waits for this batch's reads any more.
     pub(crate) fn cancel_in_flight(&self) {
         let shared = &self.0.shared;
+        if shared.is_inherited() {
+            return;
+        }
         shared.cancel_epoch.fetch_add(1, Ordering::SeqCst);
         shared.wake_lanes();
     }
@@ -243,10 +307,11 @@ impl Shared {
     }
 
     /// The batches that have work, highest priority first.
-    pub(crate) fn batches(&self, into: &mut Vec<Arc<BatchState>>) {
+    pub(crate) fn candidates(&self, into: &mut Vec<Candidate>) {
+        let listed = lock(&self.batches).clone();
         into.clear();
-        into.extend(lock(&self.batches).iter().filter_map(Weak::upgrade).filter(|batch| batch.has_work()));
-        into.sort_by_key(|batch| std::cmp::Reverse(batch.priority));
+        into.extend(listed.into_iter().filter_map(Candidate::with_work));
+        into.sort_by_key(|candidate| std::cmp::Reverse(candidate.priority));
     }
 
     pub(crate) fn register_counters(&self) -> Arc<Counters> {
@@ -269,13 +334,31 @@ impl Shared {
         (limits.in_flight_bytes_max / (limits.lanes + 1)).max(1)
     }
 
-    fn lanes(self: &Arc<Self>) -> Result<&[LaneThread], Error> {
-        if self.generation != crate::fork::generation() {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                "this engine was made before a fork; make another in the child",
-            ));
+    /// True in a forked child of the process that made the engine: its lanes stayed behind, and its locks may be held by
+    /// threads that are not here.
+    pub(crate) fn is_inherited(&self) -> bool {
+        self.generation != crate::fork::generation()
+    }
+
+    fn check_process(&self) -> Result<(), Error> {
+        if self.is_inherited() {
+            let message = "this engine was made before a fork; make another in the child";
+            return Err(Error::new(ErrorKind::Unsupported, message));
         }
+        Ok(())
+    }
+
+    fn check_thread(&self) -> Result<(), Error> {
+        if crate::lane::is_on_lane_of(self) {
+            let message =
+                "a lane cannot wait for a batch of its own engine: ask for a follow-up, or spawn the batch";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        Ok(())
+    }
+
+    fn lanes(self: &Arc<Self>) -> Result<&[LaneThread], Error> {
+        self.check_process()?;
         if let Some(lanes) = self.lanes.get() {
             return Ok(lanes);
         }
@@ -285,7 +368,7 @@ impl Shared {
         }
         let mut started = Vec::new();
         let mut failed = None;
-        for index in 0..self.config.limits.lanes.max(1) {
+        for index in 0..self.config.limits.lanes {
             match LaneThread::start(Arc::clone(self), index) {
                 Ok(lane) => started.push(lane),
                 Err(error) => failed = Some(error),
@@ -300,13 +383,18 @@ impl Shared {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        if self.shared.generation != crate::fork::generation() {
-            return; // The lanes stayed behind in the parent.
+        if self.shared.is_inherited() {
+            // The lanes stayed behind in the parent. What they may hold or have locked is left alone.
+            std::mem::forget(Arc::clone(&self.shared));
+            return;
         }
         self.shared.shutdown.store(true, Ordering::SeqCst);
         for lane in self.shared.lanes.get().into_iter().flatten() {
             lane.stop();
         }
+        // They hold what is shared, which holds them.
+        let inline_lanes = std::mem::take(&mut *lock(&self.shared.inline_lanes));
+        drop(inline_lanes);
     }
 }
 
@@ -318,7 +406,6 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 #[must_use = "a dropped future cancels its batch"]
 pub struct Running {
     state: Arc<BatchState>,
-    deadline: Option<Instant>,
 }
 
 impl Running {
@@ -328,9 +415,10 @@ impl Running {
     ///
     /// As [`Engine::run`].
     pub fn wait(self) -> Result<(), Error> {
-        let options = RunOptions { deadline: self.deadline, ..RunOptions::default() };
-        let engine = self.state.engine().clone();
-        engine.wait(&self.state, &options);
+        let engine = self.state.engine();
+        engine.0.shared.check_process()?;
+        engine.0.shared.check_thread()?;
+        engine.wait(&self.state, &RunOptions::default());
         self.state.result()
     }
 }
@@ -339,6 +427,9 @@ impl Future for Running {
     type Output = Result<(), Error>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Err(error) = self.state.engine().0.shared.check_process() {
+            return Poll::Ready(Err(error));
+        }
         if self.state.poll_finished(context.waker()) {
             Poll::Ready(self.state.result())
         } else {
@@ -349,7 +440,7 @@ impl Future for Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if !self.state.is_finished() {
+        if !self.state.engine().0.shared.is_inherited() && !self.state.is_finished() {
             self.state.end_early(Error::new(ErrorKind::Cancelled, "the future of the batch was dropped"));
         }
     }

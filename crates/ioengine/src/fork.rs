@@ -4,7 +4,7 @@
 //! repaired there: a counter tells that the process was forked, and [`Engine::global`](crate::Engine::global) makes a
 //! fresh engine where the counter moved.
 
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
@@ -17,8 +17,7 @@ pub(crate) fn generation() -> u64 {
 #[cfg(unix)]
 #[expect(unsafe_code, reason = "pthread_atfork, and close in its handler, have no safe wrapper")]
 fn register() {
-    use std::sync::Once;
-    static REGISTERED: Once = Once::new();
+    static REGISTERED: AtomicBool = AtomicBool::new(false);
 
     extern "C" fn in_child() {
         GENERATION.fetch_add(1, Ordering::Relaxed);
@@ -31,17 +30,16 @@ fn register() {
         }
     }
 
-    REGISTERED.call_once(|| {
-        // SAFETY: the handler only uses atomics and close(2), which POSIX allows between fork and exec, and it is a function of
-        // this library, which is never unloaded.
-        let status = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-        if status != 0 {
-            tracing::warn!(
-                status,
-                "pthread_atfork failed; forked children must not use engines of their parent"
-            );
-        }
-    });
+    // Not a `Once`: a fork in the middle of it would leave the child waiting for a thread that it does not have.
+    if REGISTERED.load(Ordering::Relaxed) || REGISTERED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    // SAFETY: the handler only uses atomics and close(2), which POSIX allows between fork and exec, and it is a function
+    // of this library, which is never unloaded.
+    let status = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    if status != 0 {
+        tracing::warn!(status, "pthread_atfork failed; forked children must not use engines of their parent");
+    }
 }
 
 #[cfg(not(unix))]

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 /// A bounded cache of open objects, each tied to its object's identity.
 pub(crate) struct HandleCache {
-    entries: Cache<(MediumId, Arc<str>), Entry>,
+    entries: Option<Cache<(MediumId, Arc<str>), Entry>>,
 }
 
 #[derive(Clone)]
@@ -28,7 +28,7 @@ pub(crate) enum Found {
 
 impl HandleCache {
     pub(crate) fn new(open_handles_max: usize) -> HandleCache {
-        HandleCache { entries: Cache::new(open_handles_max) }
+        HandleCache { entries: (open_handles_max != 0).then(|| Cache::new(open_handles_max)) }
     }
 
     /// The object opened, from the cache where `freshness` allows it.
@@ -39,23 +39,30 @@ impl HandleCache {
         freshness: Freshness,
         now: Instant,
     ) -> Result<(Arc<dyn OpenObject>, Found), Error> {
+        let Some(entries) = &self.entries else { return Ok((medium.open(key)?, Found::Opened)) };
         let name = (medium.id(), Arc::clone(key));
-        if let Some(entry) = self.entries.get(&name) {
-            if is_fresh(medium, key, &entry, freshness, now)? {
-                return Ok((entry.object, Found::Cached));
-            }
-            self.entries.remove(&name);
+        if let Some(entry) = entries.get(&name) {
+            match is_fresh(medium, key, &entry, freshness, now) {
+                Ok(true) => return Ok((entry.object, Found::Cached)),
+                Ok(false) => entries.remove(&name),
+                Err(error) => {
+                    entries.remove(&name);
+                    return Err(error);
+                }
+            };
         }
         let object = medium.open(key)?;
         if object.is_settled() {
-            self.entries.insert(name, Entry { object: Arc::clone(&object), checked: now });
+            entries.insert(name, Entry { object: Arc::clone(&object), checked: now });
         }
         Ok((object, Found::Opened))
     }
 
     /// Drops what is kept of an object.
     pub(crate) fn forget(&self, medium: MediumId, key: &Arc<str>) {
-        self.entries.remove(&(medium, Arc::clone(key)));
+        if let Some(entries) = &self.entries {
+            entries.remove(&(medium, Arc::clone(key)));
+        }
     }
 }
 

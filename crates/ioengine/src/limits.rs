@@ -6,6 +6,9 @@ use std::time::Duration;
 ///
 /// Peak memory of a batch is its output, plus `in_flight_bytes_max`, plus one item larger than the budget (such an
 /// item is admitted alone), plus per lane one window and the codecs' scratch.
+///
+/// A bound of zero where nothing could work (no lane, no read in flight) is taken as one; `split_bytes` is at least a
+/// page. [`Engine::config`](crate::Engine::config) tells what is in force.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     /// Lanes, each a thread. Default: the processors this process may run on, at most 64.
@@ -35,8 +38,8 @@ pub struct Limits {
     pub inline_bytes_max: u64,
     /// Open file handles kept between batches. Default: a quarter of `RLIMIT_NOFILE`, at most 4096.
     pub open_handles_max: usize,
-    /// Times that one physical read is issued again after EINTR, EAGAIN or a short read that made no progress.
-    /// Default 16.
+    /// Times in a row that one physical read is issued again after EINTR or EAGAIN. A short read that brought bytes
+    /// starts the count anew. Default 16.
     pub retries_max: u32,
     /// Times that a window is planned again because its object was replaced under a cached plan. Default 4.
     pub replans_max: u32,
@@ -68,6 +71,41 @@ impl Default for Limits {
         }
     }
 }
+
+impl Limits {
+    /// The same bounds, each raised to the least (or lowered to the most) that an engine can work with: zero lanes
+    /// become one, and so on.
+    #[must_use]
+    pub(crate) fn workable(self) -> Limits {
+        Limits {
+            lanes: self.lanes.clamp(1, LANES_MAX),
+            local_depth: self.local_depth.clamp(1, DEPTH_MAX),
+            submit_batch: self.submit_batch.max(1),
+            remote_depth: self.remote_depth.clamp(1, DEPTH_MAX),
+            in_flight_bytes_max: self.in_flight_bytes_max.max(1),
+            merged_parts_max: self.merged_parts_max.max(1),
+            split_bytes: self.split_bytes.max(SPLIT_BYTES_MIN),
+            window_reads_max: self.window_reads_max.clamp(1, WINDOW_READS_MAX),
+            park_max: self.park_max.max(PARK_MIN),
+            ..self
+        }
+    }
+}
+
+/// More threads than any machine has processors for.
+const LANES_MAX: usize = 4096;
+
+/// Reads in flight that one lane can keep apart; io_uring's own bound is half of this.
+const DEPTH_MAX: usize = 65_536;
+
+/// Splitting below a page only repeats the read of that page.
+const SPLIT_BYTES_MIN: usize = 4096;
+
+/// Windows index their reads by 32 bits, pieces included.
+const WINDOW_READS_MAX: usize = 1 << 24;
+
+/// A lane that slept less would be busy.
+const PARK_MIN: Duration = Duration::from_millis(1);
 
 #[cfg(unix)]
 fn open_handles_default() -> usize {

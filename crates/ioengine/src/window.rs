@@ -75,6 +75,11 @@ impl<'w, 'b> Window<'w, 'b> {
 
     /// Sets the object that every read of this window is of. Must be called before the first read.
     pub fn set_object(&mut self, object: ObjectRef) {
+        if !self.storage.reads.is_empty() {
+            self.storage.error =
+                Some(Error::new(ErrorKind::Internal, "a window's object was set after its first read"));
+            return;
+        }
         self.storage.object = Some(object);
     }
 
@@ -122,7 +127,8 @@ impl<'w, 'b> Window<'w, 'b> {
     }
 
     /// What the plan wants to remember of this window until its bytes arrive. The memory is reused from one window to
-    /// the next: the plan finds what an earlier window left there, and clears it.
+    /// the next: the plan finds what an earlier window left there, of another batch even, and clears it. What it holds
+    /// may live as long as the engine, so it should own no more than memory worth using again.
     pub fn note<T: Any + Send + Default>(&mut self) -> &mut T {
         let fits = self.storage.note.as_ref().is_some_and(|note| note.is::<T>());
         if !fits {

@@ -22,6 +22,9 @@ impl Lane {
             self.complete(completion, now);
         }
         self.completions = completions;
+        if !self.stations.iter().any(|station| matches!(station.reader, Reader::Remote)) {
+            return;
+        }
         let mut arrived = std::mem::take(&mut self.remote_completions);
         self.inbox.take(&mut arrived);
         for completion in arrived.drain(..) {
@@ -43,9 +46,16 @@ impl Lane {
         match outcome {
             Outcome::Filled(read) => {
                 flight.filled += read;
+                if read != 0 {
+                    flight.attempts = 0;
+                }
                 self.filled(flight, read, target);
             }
-            Outcome::Lent(bytes) | Outcome::Owned(bytes) => self.brought(flight, bytes),
+            Outcome::Lent(bytes) | Outcome::Owned(bytes) => {
+                // A driver that fills has no use for its target where it brings bytes.
+                flight.held = flight.held.or(target);
+                self.brought(flight, bytes);
+            }
             Outcome::Again => self.again(flight, target),
             Outcome::WouldBlock => self.defer(flight, target),
             Outcome::Failed(error) => self.failed(flight, target, error),
@@ -56,10 +66,15 @@ impl Lane {
         let Some(flight) = self.land(completion.slot, now) else { return };
         match completion.result {
             Ok(fetched) => {
-                if let (Some(window), Some(identity)) =
-                    (self.windows.get_mut(flight.window), fetched.identity)
-                {
-                    window.identity.get_or_insert(identity);
+                let Some(window) = self.windows.get_mut(flight.window) else { return };
+                match (&window.identity, fetched.identity) {
+                    (Some(known), Some(found)) if *known != found => {
+                        let message =
+                            format!("the object was {known:?} and became {found:?} while it was read");
+                        return self.failed(flight, None, Error::new(ErrorKind::Changed, message));
+                    }
+                    (None, Some(found)) => window.identity = Some(found),
+                    _ => {}
                 }
                 self.brought(flight, fetched.bytes);
             }
@@ -106,6 +121,10 @@ impl Lane {
         };
         if sound {
             self.arrive(flight, Ok(Body::Bytes(bytes)));
+        } else if let ByteRange::Whole { .. } = flight.physical.range {
+            let error = Error::new(ErrorKind::LimitExceeded, format!("the object has {found} bytes"))
+                .with_range(flight.physical.range);
+            self.failed(flight, None, error);
         } else {
             let wanted = flight.physical.range;
             let error =
@@ -120,7 +139,7 @@ impl Lane {
         if self.shared.config.limits.retries_max < flight.attempts {
             let error = Error::new(
                 ErrorKind::Unavailable,
-                format!("the read was interrupted or cut short {} times", flight.attempts),
+                format!("the read was interrupted or refused {} times in a row", flight.attempts),
             );
             return self.failed(flight, target, error);
         }
@@ -128,18 +147,16 @@ impl Lane {
         self.submit(flight, target);
     }
 
-    /// A merged read that failed is issued part by part, so that one bad range fails alone.
+    /// A merged read that failed is issued part by part, so that one bad range fails alone; unless it failed for a
+    /// reason that all ranges of the object share.
     fn failed(&mut self, flight: Flight, target: Option<ReadTarget>, error: Error) {
+        self.put_back(target);
         let ended = self.windows.get(flight.window).is_none_or(|window| window.batch.is_ended_early());
-        if flight.physical.part_count < 2 || ended {
-            drop(target);
+        if flight.physical.part_count < 2 || ended || concerns_object(error.kind()) {
             return self.arrive(flight, Err(error));
         }
         self.counters.unmerged.add(1);
-        self.put_back(target);
-        self.bytes_in_flight -= flight.budget_bytes;
         let Some(window) = self.windows.get_mut(flight.window) else { return };
-        let queued = window.next < window.memory.physical.len();
         let first = flight.physical.first_part;
         for part_number in first..first + flight.physical.part_count {
             if let Some(part) = window.memory.parts.get(part_number as usize) {
@@ -153,26 +170,26 @@ impl Lane {
             }
         }
         window.unfinished -= 1;
-        if !queued && !self.stations[flight.station].queue.contains(&flight.window) {
-            self.stations[flight.station].queue.push_back(flight.window);
-        }
+        self.requeue(&flight);
     }
 
     /// An inline lane must not wait: the read goes back to its window, and the window to another lane once nothing of
     /// it is in flight here.
     fn defer(&mut self, flight: Flight, target: Option<ReadTarget>) {
-        self.bytes_in_flight -= flight.budget_bytes;
         let Some(window) = self.windows.get_mut(flight.window) else { return };
-        window.give_back(
-            &flight.physical,
-            target,
-            self.shared.config.limits.split_bytes.max(1),
-            &mut self.pool,
-        );
+        let split_bytes = self.shared.config.limits.split_bytes;
+        window.give_back(&flight.physical, target, split_bytes, &mut self.pool);
         window.memory.physical.push(flight.physical);
         window.deferred = true;
-        if !self.stations[flight.station].queue.contains(&flight.window) {
-            self.stations[flight.station].queue.push_back(flight.window);
+        self.requeue(&flight);
+    }
+
+    /// A window got reads to issue again, in place of this one.
+    fn requeue(&mut self, flight: &Flight) {
+        self.free_budget(flight.budget_bytes);
+        let queue = &mut self.stations[flight.station].queue;
+        if !queue.contains(&flight.window) {
+            queue.push_back(flight.window);
         }
     }
 
@@ -185,4 +202,10 @@ impl Lane {
             self.pool.put(buffer);
         }
     }
+}
+
+/// True when no range of the object can be read.
+fn concerns_object(kind: ErrorKind) -> bool {
+    use ErrorKind::{Cancelled, Changed, NotFound, PermissionDenied, Unsupported};
+    matches!(kind, NotFound | PermissionDenied | Changed | Cancelled | Unsupported)
 }

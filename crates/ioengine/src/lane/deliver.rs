@@ -6,6 +6,7 @@ use crate::batch::{Arrival, LaneContext, Note};
 use crate::batch_state::{BatchState, Work};
 use crate::coalesce::Piece;
 use crate::driver::ReadTarget;
+use crate::error::medium_panicked;
 use crate::scratch::Scratch;
 use crate::window::Cursor;
 use crate::{Error, ErrorKind, Freshness, Medium, memory_len, storage_len};
@@ -28,14 +29,18 @@ enum Bytes<'a> {
 }
 
 impl Lane {
-    /// Delivers everything that has arrived. Returns how many physical reads that was.
+    /// Delivers what has arrived, one submission's worth at most, so that queues are filled again in between. Returns
+    /// how many physical reads that was.
     pub(super) fn deliver(&mut self) -> usize {
         let mut delivered = 0;
-        while let Some(Arrived { flight, result }) = self.arrived.pop_front() {
+        while delivered < self.shared.config.limits.submit_batch
+            && let Some(Arrived { flight, result }) = self.arrived.pop_front()
+        {
             let index = flight.window;
+            let mut flight = flight;
             match flight.physical.piece {
                 Piece::Whole => {
-                    self.deliver_whole(&flight, result);
+                    self.deliver_whole(&mut flight, result);
                     self.free_budget(flight.budget_bytes);
                 }
                 Piece::Split { split, .. } => self.deliver_piece(flight, split, result),
@@ -49,7 +54,7 @@ impl Lane {
         delivered
     }
 
-    fn deliver_whole(&mut self, flight: &Flight, result: Result<Body, Error>) {
+    fn deliver_whole(&mut self, flight: &mut Flight, result: Result<Body, Error>) {
         let first = flight.physical.first_part as usize;
         let parts = first..first + flight.physical.part_count as usize;
         let start = flight.physical.offset();
@@ -64,6 +69,8 @@ impl Lane {
             Ok(Body::Bytes(bytes)) => {
                 if let Some(window) = self.windows.get_mut(flight.window) {
                     fit_open_ended(window, first, bytes.len());
+                    let held = flight.held.take();
+                    window.give_back(&flight.physical, held, usize::MAX, &mut self.pool);
                 }
                 self.sink(flight.window, parts, start, Ok(Bytes::Here(&bytes)));
             }
@@ -74,10 +81,15 @@ impl Lane {
     fn deliver_piece(&mut self, mut flight: Flight, split: u32, result: Result<Body, Error>) {
         let Some(window) = self.windows.get_mut(flight.window) else { return };
         let Some(state) = window.memory.splits.get_mut(split as usize) else { return };
-        match (result, flight.held.as_mut()) {
-            (Ok(Body::Bytes(bytes)), Some(held)) => held.as_mut_slice().copy_from_slice(&bytes),
-            (Ok(_), _) => {}
-            (Err(error), _) => state.error = Some(error),
+        match result {
+            Ok(Body::Bytes(bytes)) => match flight.held.as_mut().map(ReadTarget::as_mut_slice) {
+                Some(held) if held.len() == bytes.len() => held.copy_from_slice(&bytes),
+                Some(_) | None => {
+                    state.error = Some(Error::new(ErrorKind::Internal, "bytes of a piece found no place"));
+                }
+            },
+            Ok(Body::Target(_)) => {}
+            Err(error) => state.error = Some(error),
         }
         drop(flight.held);
         state.budget_bytes += flight.budget_bytes;
@@ -85,8 +97,8 @@ impl Lane {
         if state.remaining != 0 {
             return;
         }
-        let (part, error, buffer, budget) =
-            (state.part as usize, state.error.take(), state.take_buffer(), state.budget_bytes);
+        let (part, error, buffer) = (state.part as usize, state.error.take(), state.take_buffer());
+        let budget = std::mem::take(&mut state.budget_bytes);
         let start = window.memory.parts.get(part).map_or(0, |part| part.offset);
         let result = match (&buffer, error) {
             (_, Some(error)) => Err(error),
@@ -94,23 +106,27 @@ impl Lane {
             (None, None) => Ok(Bytes::Placed),
         };
         self.sink(flight.window, part..part + 1, start, result);
+        self.put_back(buffer.map(ReadTarget::Pooled));
         self.free_budget(budget);
     }
 
-    /// Delivers one logical read as an error.
-    pub(super) fn deliver_error(&mut self, index: u32, read: usize, error: Error) {
+    /// Delivers one logical read without reading anything: as an error, or as the no bytes that it wanted.
+    pub(super) fn deliver_at_once(&mut self, index: u32, read: usize, result: Result<(), Error>) {
         let Lane { windows, scratch, follow_ups, .. } = self;
         let Some(window) = windows.get_mut(index) else { return };
         let batch = Arc::clone(&window.batch);
-        if !batch.is_ended_early() {
-            let tools = Tools { scratch, follow_ups };
-            let outcome = catch_unwind(AssertUnwindSafe(|| deliver_read(window, read, Err(error), tools)));
-            if let Err(panic) = outcome {
-                batch.poison("a delivery", panic.as_ref());
-            }
+        if batch.is_ended_early() {
+            return;
         }
-        self.counters.failed_reads.add(1);
-        batch.control.count(1, 0);
+        self.counters.failed_reads.add(u64::from(result.is_err()));
+        let placed = window.memory.storage.reads.get(read).is_some_and(|read| read.target.is_some());
+        let arrival = result.map(|()| if placed { Arrival::Placed(0) } else { Arrival::Bytes(&[]) });
+        let tools = Tools { scratch, follow_ups };
+        let outcome = catch_unwind(AssertUnwindSafe(|| deliver_read(window, read, arrival, tools)));
+        match outcome {
+            Ok(()) => batch.control.count(1, 0),
+            Err(panic) => batch.poison("a delivery", panic.as_ref()),
+        }
         self.take_follow_ups(&batch);
     }
 
@@ -128,14 +144,15 @@ impl Lane {
         if batch.is_ended_early() {
             return;
         }
-        if let Err(error) = &result {
-            self.counters.failed_reads.add(storage_len(parts.len()));
-            if error.kind() == ErrorKind::Changed {
+        let reads = storage_len(parts.len());
+        let changed = result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Changed);
+        if result.is_err() {
+            self.counters.failed_reads.add(reads);
+        }
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            if changed {
                 batch.batch().stale(window.cursor);
             }
-        }
-        let reads = storage_len(parts.len());
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
             let mut bytes = 0;
             for part in parts {
                 bytes += deliver_part(window, part, start, &result, Tools { scratch, follow_ups });
@@ -160,7 +177,8 @@ impl Lane {
         self.own_work.extend(works);
     }
 
-    fn free_budget(&mut self, bytes: usize) {
+    /// Gives bytes back to the budget; the last ones also the right to an item larger than the budget.
+    pub(super) fn free_budget(&mut self, bytes: usize) {
         self.bytes_in_flight -= bytes;
         if self.holds_oversize && self.bytes_in_flight == 0 {
             self.holds_oversize = false;
@@ -182,6 +200,8 @@ impl Lane {
     /// Checks that the object did not change under the window, and releases it.
     pub(super) fn finish_window(&mut self, index: u32) {
         let Some(mut window) = self.windows.take(index) else { return };
+        // Pieces of splits that wait for others which a cancelled batch never issued.
+        self.free_budget(window.held_bytes());
         for station in &mut self.stations {
             if station.queue.front() == Some(&index) {
                 station.queue.pop_front();
@@ -212,7 +232,8 @@ impl Lane {
         }
         let (handle, object) = (window.handle.as_ref()?, window.memory.storage.object.as_ref()?);
         let Medium::Local(medium) = &object.medium else { return None };
-        let error = medium.verify(handle.as_ref()).err()?;
+        let verified = catch_unwind(AssertUnwindSafe(|| medium.verify(handle.as_ref())));
+        let error = verified.unwrap_or_else(|panic| Err(medium_panicked(panic.as_ref()))).err()?;
         self.shared.handles.forget(medium.id(), &object.key);
         Some(error.with_object(&object.key))
     }
@@ -223,6 +244,7 @@ impl Lane {
             station.queue.retain(|queued| *queued != index);
         }
         if let Some(window) = self.windows.take(index) {
+            self.free_budget(window.held_bytes());
             self.counters.deferred_windows.add(1);
             Arc::clone(&window.batch).make_ready(Work::Adopt(window));
         }
@@ -264,6 +286,7 @@ fn deliver_part(
     else {
         return 0;
     };
+    let mut delivered = part.len;
     let arrival = match result {
         Err(error) => Err(error.clone().with_range(read.range)),
         Ok(Bytes::Placed) => Ok(Arrival::Placed(part.len)),
@@ -283,8 +306,11 @@ fn deliver_part(
             }
         }
     };
+    if arrival.is_err() {
+        delivered = 0;
+    }
     deliver_read(window, part.read as usize, arrival, tools);
-    part.len
+    delivered
 }
 
 fn deliver_read(window: &mut OpenWindow, read: usize, result: Result<Arrival<'_>, Error>, tools: Tools<'_>) {

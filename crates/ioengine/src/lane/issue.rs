@@ -3,10 +3,12 @@
 use super::open_window::Flight;
 use super::station::Reader;
 use super::{Arrived, Lane};
+use crate::buffer::capacity_for;
 use crate::coalesce::{PhysicalRead, Piece, Placement};
 use crate::driver::{ReadOp, ReadTarget};
 use crate::remote::{FetchRequest, Reply};
 use crate::{Error, ErrorKind, Medium, memory_len};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -20,13 +22,14 @@ impl Lane {
             let Station { queue_front: Some(index), has_room: true } = self.look(station) else { break };
             match self.next_physical(index) {
                 Some(physical) => {
-                    if !self.admit(&physical, index) {
+                    let budget_bytes = self.budget_bytes(&physical, index, station);
+                    if !self.admit(budget_bytes) {
                         break;
                     }
                     if let Some(window) = self.windows.get_mut(index) {
                         window.next += 1;
                     }
-                    self.start(index, station, physical, now);
+                    self.start((index, station), physical, budget_bytes, now);
                     issued += 1;
                 }
                 None => {
@@ -58,9 +61,9 @@ impl Lane {
 
     /// True when the byte budget has room for this read. An item larger than the lane's share is admitted alone, one
     /// at a time over all lanes.
-    fn admit(&mut self, physical: &PhysicalRead, index: u32) -> bool {
-        let bytes = self.budget_bytes(physical, index);
-        if self.bytes_in_flight + bytes <= self.bytes_max {
+    fn admit(&mut self, bytes: usize) -> bool {
+        // Also the later pieces of a split read that was admitted whole.
+        if bytes == 0 || bytes <= self.bytes_max.saturating_sub(self.bytes_in_flight) {
             return true;
         }
         if self.bytes_in_flight != 0 {
@@ -73,21 +76,26 @@ impl Lane {
     }
 
     /// Bytes of memory that this read needs until it is delivered. The first piece of a split counts for all.
-    fn budget_bytes(&self, physical: &PhysicalRead, index: u32) -> usize {
+    fn budget_bytes(&self, physical: &PhysicalRead, index: u32, station: usize) -> usize {
         let whole = memory_len(physical.range.len_max()).unwrap_or(usize::MAX);
+        let part =
+            self.windows.get(index).and_then(|window| window.memory.parts.get(physical.first_part as usize));
+        let Some(part) = part else { return whole };
         match physical.piece {
-            Piece::Whole => whole,
-            Piece::Split { at: 0, .. } => {
-                let part =
-                    self.windows.get(index).and_then(|w| w.memory.parts.get(physical.first_part as usize));
-                part.map_or(whole, |part| part.len)
-            }
+            Piece::Whole if part.placement == Placement::Direct || self.stations[station].lends() => whole,
+            Piece::Whole => capacity_for(whole).unwrap_or(usize::MAX),
+            Piece::Split { at: 0, .. } => capacity_for(part.len).unwrap_or(usize::MAX),
             Piece::Split { .. } => 0,
         }
     }
 
-    fn start(&mut self, index: u32, station: usize, physical: PhysicalRead, now: Instant) {
-        let budget_bytes = self.budget_bytes(&physical, index);
+    fn start(
+        &mut self,
+        (index, station): (u32, usize),
+        physical: PhysicalRead,
+        budget_bytes: usize,
+        now: Instant,
+    ) {
         self.bytes_in_flight += budget_bytes;
         let mut flight = Flight {
             window: index,
@@ -113,7 +121,7 @@ impl Lane {
     /// their own bytes need one only where the bytes must come together with others.
     fn target_for(&mut self, flight: &Flight) -> Result<Option<ReadTarget>, Error> {
         let lends = self.stations[flight.station].lends();
-        let split_bytes = self.shared.config.limits.split_bytes.max(1);
+        let split_bytes = self.shared.config.limits.split_bytes;
         let Some(window) = self.windows.get_mut(flight.window) else { return Err(lost_window()) };
         let memory = &mut window.memory;
         let part = memory.parts.get(flight.physical.first_part as usize).ok_or_else(lost_window)?;
@@ -124,7 +132,7 @@ impl Lane {
         match flight.physical.piece {
             Piece::Split { split, at } => {
                 let split = memory.splits.get_mut(split as usize).ok_or_else(lost_window)?;
-                split.piece(at, part.len, split_bytes, output).map(Some)
+                split.piece(at, part.len, split_bytes, output, &mut self.pool).map(Some)
             }
             Piece::Whole if lends => Ok(None),
             Piece::Whole if part.placement == Placement::Direct => Ok(output.take().map(ReadTarget::Output)),
@@ -168,7 +176,11 @@ impl Lane {
                     cancelled: window.batch.cancel.clone(),
                 };
                 let slot = self.flights.insert(flight);
-                source.fetch(request, Reply::new(slot, Arc::clone(&self.inbox)));
+                let reply = Reply::new(slot, Arc::clone(&self.inbox));
+                // A reply that a panic drops reports an error, as any other that is dropped.
+                if catch_unwind(AssertUnwindSafe(|| source.fetch(request, reply))).is_err() {
+                    tracing::error!("a remote source panicked");
+                }
             }
         }
         self.stations[station].in_flight += 1;

@@ -5,6 +5,7 @@
 //! on a thread of its own, on a caller's thread ([`Lane::run_inline`]) and under the conformance suite's faulty media.
 
 mod arrive;
+mod candidates;
 mod deliver;
 mod issue;
 mod open_window;
@@ -13,8 +14,9 @@ mod slab;
 mod station;
 mod thread;
 
+pub(crate) use candidates::Candidate;
 pub(crate) use open_window::OpenWindow;
-pub(crate) use thread::LaneThread;
+pub(crate) use thread::{LaneThread, is_on_lane_of};
 
 use crate::Error;
 use crate::batch_state::{BatchState, Work};
@@ -68,8 +70,10 @@ pub(crate) struct Lane {
     arrived: VecDeque<Arrived>,
     /// Work of this lane's own: follow-ups, the rest of full windows, stale windows.
     own_work: Vec<(Arc<BatchState>, Work)>,
-    batches: Vec<Arc<BatchState>>,
-    next_batch: usize,
+    candidates: Vec<Candidate>,
+    next_candidate: usize,
+    /// On a caller's thread: what may still be read there.
+    inline_allowance: Allowance,
     epoch_seen: u64,
     cancel_epoch_seen: u64,
     bytes_in_flight: usize,
@@ -82,6 +86,13 @@ pub(crate) struct Lane {
     remote_completions: Vec<RemoteCompletion>,
     follow_ups: Vec<Cursor>,
     split_plan: Vec<(u32, u32)>,
+}
+
+/// Reads and bytes that an inline lane still takes on before it leaves the rest to the lanes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Allowance {
+    reads: u64,
+    bytes: u64,
 }
 
 /// A physical read that ended, and waits for its delivery.
@@ -111,8 +122,9 @@ impl Lane {
             flights: Slab::new(),
             arrived: VecDeque::new(),
             own_work: Vec::new(),
-            batches: Vec::new(),
-            next_batch: 0,
+            candidates: Vec::new(),
+            next_candidate: 0,
+            inline_allowance: Allowance::default(),
             epoch_seen: u64::MAX,
             cancel_epoch_seen: shared.cancel_epoch.load(Ordering::SeqCst),
             bytes_in_flight: 0,
@@ -137,16 +149,29 @@ impl Lane {
     /// Runs as much of a batch as needs no waiting; the rest is handed to the lanes.
     pub(crate) fn run_inline(&mut self, state: &Arc<BatchState>) {
         let abort = AbortOnPanic;
+        let limits = &self.shared.config.limits;
+        self.inline_allowance = Allowance { reads: limits.inline_reads_max, bytes: limits.inline_bytes_max };
         self.counters.inline_batches.add(1);
-        self.batches.push(Arc::clone(state));
-        while self.turn(Instant::now()) == Turn::Worked {}
+        self.candidates.push(Candidate::new(state));
+        loop {
+            match self.turn(Instant::now()) {
+                Turn::Worked => {}
+                // A read was cut short or interrupted and is being tried again.
+                Turn::Waiting => self.wait_inline(),
+                Turn::Idle => break,
+            }
+        }
         self.hand_over_rest();
-        self.batches.clear();
+        if state.has_work() {
+            state.engine().publish(state, state.window_count());
+        }
+        self.candidates.clear();
         std::mem::forget(abort);
     }
 
     /// Does what can be done without waiting: takes what has arrived, refills the queues, delivers.
     pub(crate) fn turn(&mut self, now: Instant) -> Turn {
+        self.shared.deadlines.end_due(now);
         self.look_for_batches();
         self.cancel_ended();
         self.reap(now);
@@ -167,18 +192,14 @@ impl Lane {
         loop {
             let issued: usize = (0..self.stations.len()).map(|station| self.issue(station, now)).sum();
             worked += issued;
-            if self.shared.config.limits.submit_batch <= worked || !self.has_room() || !self.plan_next(now) {
+            if self.shared.config.limits.submit_batch <= worked || !self.plan_next(now) {
                 break;
             }
             worked += 1;
         }
         self.flush();
+        self.share_own_work();
         worked
-    }
-
-    /// True when no station has planned reads left to issue, so that another window can be planned.
-    fn has_room(&self) -> bool {
-        self.stations.iter().all(|station| station.queue.is_empty())
     }
 
     /// Looks at the list of batches when it grew.
@@ -187,7 +208,7 @@ impl Lane {
         if epoch != self.epoch_seen {
             self.epoch_seen = epoch;
             if self.site == Site::Thread {
-                self.shared.batches(&mut self.batches);
+                self.shared.candidates(&mut self.candidates);
             }
         }
     }
@@ -218,9 +239,9 @@ impl Lane {
     }
 }
 
-/// Ends the process when a lane itself panics on a caller's thread: a batch lent by that caller could otherwise be
-/// freed while the kernel still writes to it. Panics of plans and sinks are caught before they come here.
-struct AbortOnPanic;
+/// Ends the process when a panic unwinds past it: a batch lent by a caller could otherwise be freed while the kernel
+/// still writes to it. Panics of plans, sinks and media are caught before they come here.
+pub(crate) struct AbortOnPanic;
 
 impl Drop for AbortOnPanic {
     fn drop(&mut self) {

@@ -64,6 +64,11 @@ impl OpenWindow {
         })
     }
 
+    /// Bytes of the budget that pieces of splits hold which arrived and wait for the others.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.memory.splits.iter().map(|split| split.budget_bytes).sum()
+    }
+
     /// Physical reads not yet issued.
     pub(crate) fn unissued(&self) -> usize {
         self.memory.physical.len() - self.next
@@ -129,6 +134,7 @@ impl Split {
         len: usize,
         piece_bytes: usize,
         output: &mut Option<BatchTarget>,
+        pool: &mut BufferPool,
     ) -> Result<ReadTarget, Error> {
         if self.memory.is_none() {
             match output.take() {
@@ -137,7 +143,7 @@ impl Split {
                     self.memory = Some(SplitMemory::Output);
                 }
                 None => {
-                    let mut buffer = AlignedBuffer::with_len(len)?;
+                    let mut buffer = pool.take(len)?;
                     self.pieces = cut(&mut buffer.as_mut_slice()[..len], piece_bytes);
                     self.memory = Some(SplitMemory::Buffer(buffer));
                 }

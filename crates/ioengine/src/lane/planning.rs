@@ -2,16 +2,18 @@
 
 use super::open_window::{OpenWindow, Split, WindowMemory};
 use super::station::{Reader, Station};
-use super::{Lane, Site};
+use super::{Allowance, Lane, Site};
 use crate::batch::PlanContext;
-use crate::batch_state::{BatchState, Work};
+use crate::batch_state::{BatchState, Reach, Work};
 use crate::coalesce::{MergePolicy, Part, PhysicalRead, Piece, Placement, coalesce};
 use crate::driver::DriverSite;
+use crate::error::medium_panicked;
 use crate::handle_cache::Found;
 use crate::medium::LocalMedium;
-use crate::window::{Cursor, Planned, Window};
+use crate::parking::Parked;
+use crate::window::{Cursor, LogicalRead, Planned, Window};
 use crate::{ByteRange, Error, ErrorKind, Medium, memory_len, storage_len};
-use std::cell::Cell;
+use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,6 +25,10 @@ const DIRECT_BYTES_MIN: usize = 8 << 10;
 impl Lane {
     /// Takes one piece of work and turns it into reads. False when there was no work.
     pub(super) fn plan_next(&mut self, now: Instant) -> bool {
+        if self.site == Site::Inline && (self.inline_allowance.reads == 0 || self.inline_allowance.bytes == 0)
+        {
+            return false;
+        }
         let Some((batch, work)) = self.take_work() else { return false };
         if batch.is_ended_early() {
             drop(work);
@@ -36,35 +42,28 @@ impl Lane {
         true
     }
 
-    fn take_work(&mut self) -> Option<(Arc<BatchState>, Work)> {
-        if let Some(work) = self.own_work.pop() {
-            return Some(work);
-        }
-        while !self.batches.is_empty() {
-            let urgent =
-                self.batches.iter().take_while(|batch| batch.priority == self.batches[0].priority).count();
-            self.next_batch = (self.next_batch + 1) % urgent;
-            let batch = &self.batches[self.next_batch];
-            match batch.take_work() {
-                Some(work) => return Some((Arc::clone(batch), work)),
-                None => drop(self.batches.remove(self.next_batch)),
-            }
-        }
-        None
-    }
-
     fn plan_window(&mut self, batch: Arc<BatchState>, cursor: Cursor, replans: u32, now: Instant) {
         let memory = self.spare_windows.pop().unwrap_or_default();
         let mut window = OpenWindow::new(Arc::clone(&batch), cursor, replans, memory);
-        let context = PlanContext { state: &batch, cursor, resume_taken: Cell::new(false) };
+        let context = PlanContext { state: &batch, cursor, parking: OnceCell::new() };
         let reads_max = self.shared.config.limits.window_reads_max;
         let planned = catch_unwind(AssertUnwindSafe(|| {
             batch.batch().plan(cursor, &context, &mut Window::new(&mut window.memory.storage, reads_max))
         }));
         self.counters.windows.add(1);
+        let parking = context.parking.into_inner();
+        if let (Ok(Planned::Parked), Some(parking)) = (&planned, &parking) {
+            self.recycle(window);
+            if batch.park(parking) == Parked::Resumed {
+                self.own_work.push((batch, Work::Plan { cursor, replans: 0 }));
+            }
+            return;
+        }
+        if let Some(parking) = parking {
+            parking.forget();
+        }
         match planned {
             Err(panic) => batch.poison("its plan", panic.as_ref()),
-            Ok(Planned::Parked) if context.resume_taken.get() => return self.recycle(window),
             Ok(Planned::Parked) => {
                 batch.end_early(Error::new(
                     ErrorKind::Internal,
@@ -95,12 +94,17 @@ impl Lane {
         };
         match &object.medium {
             Medium::Remote(_) => {
+                window.batch.set_reach(Reach::Remote);
                 window.identity.clone_from(&window.memory.storage.expected);
                 self.queue(window, None);
             }
             Medium::Local(medium) => {
+                window.batch.set_reach(Reach::Local);
                 let freshness = self.shared.config.freshness;
-                let opened = self.shared.handles.open(medium.as_ref(), &object.key, freshness, now);
+                let opened = catch_unwind(AssertUnwindSafe(|| {
+                    self.shared.handles.open(medium.as_ref(), &object.key, freshness, now)
+                }));
+                let opened = opened.unwrap_or_else(|panic| Err(medium_panicked(panic.as_ref())));
                 let (handle, found) = match opened {
                     Ok(opened) => opened,
                     Err(error) => return self.refuse(window, &error.with_object(&object.key)),
@@ -158,33 +162,50 @@ impl Lane {
             Err(error) => return self.refuse(window, &error),
         };
         let limits = &self.shared.config.limits;
-        let lends = medium.is_some() && self.stations[station].lends();
+        let lends = self.stations[station].lends();
+        // What is memory already gains nothing from merging or splitting.
+        let resident = medium.is_some() && lends;
         let policy = MergePolicy {
             gap_bytes_max: cost.gap_bytes_max(),
             merged_bytes_max: limits.merged_bytes_max,
-            merged_parts_max: if lends { 1 } else { limits.merged_parts_max },
-            split_bytes: if lends { usize::MAX } else { limits.split_bytes.max(1) },
+            merged_parts_max: if resident { 1 } else { limits.merged_parts_max },
+            split_bytes: if resident { usize::MAX } else { limits.split_bytes },
             alignment: 1,
         };
-        let failed = locate(&mut window, lends);
+        let at_once = locate(&mut window, lends, policy.split_bytes);
         self.split_plan.clear();
         let WindowMemory { parts, physical, splits, .. } = &mut window.memory;
         coalesce(parts, &policy, physical, &mut self.split_plan);
         splits.extend(self.split_plan.iter().map(|(part, pieces)| Split::new(*part, *pieces)));
         append_unlocated(&mut window);
-        self.count_window(&window);
+        let wanted = self.count_window(&window);
         window.unfinished = window.memory.physical.len();
+        let reads = storage_len(window.memory.storage.reads.len());
         let index = self.windows.insert(window);
-        for (read, error) in failed {
-            self.deliver_error(index, read, error);
+        for (read, result) in at_once {
+            self.deliver_at_once(index, read, result);
         }
-        if medium.is_none() && self.site == Site::Inline {
+        if self.site == Site::Inline && !self.allow_inline(medium.is_some(), reads, wanted) {
             return self.hand_over(index);
         }
         self.stations[station].queue.push_back(index);
     }
 
-    fn count_window(&self, window: &OpenWindow) {
+    /// True when a window may be read on the caller's thread: what that thread takes on is bounded, follow-ups included.
+    fn allow_inline(&mut self, local: bool, reads: u64, bytes: u64) -> bool {
+        let Allowance { reads: reads_left, bytes: bytes_left } = self.inline_allowance;
+        let fits = reads <= reads_left && bytes <= bytes_left;
+        // A window that does not fit leaves nothing for those after it: they would be read out of turn.
+        self.inline_allowance = if fits {
+            Allowance { reads: reads_left - reads, bytes: bytes_left - bytes }
+        } else {
+            Allowance::default()
+        };
+        local && fits
+    }
+
+    /// Counts a window in; returns the bytes that it wants.
+    fn count_window(&self, window: &OpenWindow) -> u64 {
         let wanted: u64 = window.memory.parts.iter().map(|part| storage_len(part.len)).sum();
         self.counters.bytes_wanted.add(wanted);
         let merged = window
@@ -196,6 +217,7 @@ impl Lane {
         self.counters.merged_reads.add(merged.sum());
         let pieces: u64 = self.split_plan.iter().map(|(_, pieces)| u64::from(*pieces)).sum();
         self.counters.split_reads.add(pieces);
+        wanted
     }
 
     /// Goes on with a window that another lane planned and opened.
@@ -207,6 +229,7 @@ impl Lane {
         });
         match self.station_for(medium.as_ref()) {
             Ok(station) => {
+                self.bytes_in_flight += window.held_bytes();
                 let index = self.windows.insert(window);
                 self.stations[station].queue.push_back(index);
             }
@@ -226,16 +249,17 @@ impl Lane {
         }
         let limits = &self.shared.config.limits;
         let station = match medium {
-            None => Station::new(Reader::Remote, limits.remote_depth.max(1)),
+            None => Station::new(Reader::Remote, limits.remote_depth),
             Some(medium) => {
                 let site = match self.site {
                     Site::Inline => DriverSite::Inline,
                     Site::Thread => DriverSite::Lane { limits, wake: &self.wake },
                 };
-                let driver = medium.driver(site)?;
+                let driver = catch_unwind(AssertUnwindSafe(|| medium.driver(site)));
+                let driver = driver.unwrap_or_else(|panic| Err(medium_panicked(panic.as_ref())))?;
                 self.shared.note_driver(format!("{}: {}", driver.name(), medium.describe()));
                 let reader = Reader::Local { family: medium.family(), driver };
-                Station::new(reader, limits.local_depth.max(1))
+                Station::new(reader, limits.local_depth)
             }
         };
         self.stations.push(station);
@@ -253,7 +277,7 @@ impl Lane {
                 Some(read) => error.clone().with_range(read.range),
                 None => error.clone(),
             };
-            self.deliver_error(index, read, error);
+            self.deliver_at_once(index, read, Err(error));
         }
         self.finish_window(index);
     }
@@ -275,30 +299,50 @@ fn no_object() -> Error {
     Error::new(ErrorKind::Internal, "a window was planned without an object")
 }
 
-/// Collects where each read lies, and returns the reads that lie outside the object. Open-ended reads of an object
-/// whose size is not known are left to [`append_unlocated`].
-fn locate(window: &mut OpenWindow, lends: bool) -> Vec<(usize, Error)> {
-    let mut failed = Vec::new();
+/// Collects where each read lies, and returns the reads that need no reading: those that lie outside the object, and
+/// those of no bytes. Open-ended reads of an object whose size is not known are left to [`append_unlocated`].
+fn locate(window: &mut OpenWindow, lends: bool, split_bytes: usize) -> Vec<(usize, Result<(), Error>)> {
+    let mut at_once = Vec::new();
     let size = window.handle.as_ref().map(|handle| handle.size());
     let WindowMemory { storage, parts, .. } = &mut window.memory;
     for (index, read) in storage.reads.iter().enumerate() {
         let located = match (size, read.range) {
             (Some(size), range) => range.resolve(size),
-            (None, ByteRange::Bounded { offset, len }) => Ok((offset, len)),
+            // All that is known of the object is that it ends before the last offset there is.
+            (None, ByteRange::Bounded { .. }) => read.range.resolve(u64::MAX),
             (None, ByteRange::Suffix { .. } | ByteRange::Whole { .. }) => continue,
         };
-        match located.and_then(|(offset, len)| Ok((offset, memory_len(len)?))) {
+        match located.and_then(|located| fit(located, read, split_bytes)) {
+            Ok((_, 0)) => at_once.push((index, Ok(()))),
             Ok((offset, len)) => {
                 let direct =
                     !lends && read.target.as_ref().is_some_and(|target| DIRECT_BYTES_MIN <= target.len());
                 let placement = if direct { Placement::Direct } else { Placement::Buffered };
                 parts.push(Part { offset, len, read: number(index), placement });
             }
-            Err(error) => failed.push((index, error)),
+            Err(error) => at_once.push((index, Err(error.with_range(read.range)))),
         }
     }
-    failed
+    at_once
 }
+
+/// Checks that a located read fits its target and this machine's memory.
+fn fit((offset, len): (u64, u64), read: &LogicalRead, split_bytes: usize) -> Result<(u64, usize), Error> {
+    let len = memory_len(len)?;
+    if let Some(target) = &read.target
+        && target.len() != len
+    {
+        let message = format!("the object holds {len} of the {} bytes that the target takes", target.len());
+        return Err(Error::new(ErrorKind::UnexpectedEnd, message));
+    }
+    if PIECES_MAX < len / split_bytes {
+        return Err(Error::new(ErrorKind::LimitExceeded, format!("one read of {len} bytes is too large")));
+    }
+    Ok((offset, len))
+}
+
+/// Pieces of one split read: 2 TiB at the default size of a piece. More is not a read but a broken index.
+const PIECES_MAX: usize = 1 << 20;
 
 /// Adds a physical read for each open-ended read of an object whose size is not known: the source resolves those.
 fn append_unlocated(window: &mut OpenWindow) {

@@ -4,11 +4,25 @@ use super::station::Reader;
 use super::{Lane, Site, Turn};
 use crate::Error;
 use crate::engine::{Shared, lock};
-use crate::wake::Wake;
+use crate::wake::{Pause, Wake};
+use std::cell::Cell;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+thread_local! {
+    /// What the lane on this thread, if it is a lane's, shares with its fellows.
+    static OWN_SHARED: Cell<*const Shared> = const { Cell::new(std::ptr::null()) };
+}
+
+/// True on a lane's thread of the engine that shares `shared`.
+pub(crate) fn is_on_lane_of(shared: &Shared) -> bool {
+    std::ptr::eq(OWN_SHARED.get(), shared)
+}
+
+/// How long a lane sleeps at once while several of its drivers have reads in flight: it can wait in one only.
+const SEVERAL_DRIVERS_PARK_MAX: Duration = Duration::from_millis(1);
 
 /// A lane's thread, seen from outside.
 pub(crate) struct LaneThread {
@@ -40,19 +54,19 @@ impl LaneThread {
 
 impl Lane {
     fn run(&mut self) {
-        // A panic here is a bug of the lane (plans and sinks are caught); the kernel may still write to buffers that
-        // unwinding would free, so the process ends instead.
+        // A panic here is a bug of the lane (plans, sinks and media are caught); the kernel may still write to buffers
+        // that unwinding would free, so the process ends instead.
         let abort = super::AbortOnPanic;
+        OWN_SHARED.set(Arc::as_ptr(&self.shared));
         loop {
             match self.turn(Instant::now()) {
                 Turn::Worked => {}
-                Turn::Waiting => self.park(),
+                Turn::Waiting => self.park(Pause::Waiting),
                 Turn::Idle if self.shared.shutdown.load(Ordering::SeqCst) => break,
                 Turn::Idle => {
-                    // Batches end, and free what they own, while this lane sleeps.
-                    self.batches.clear();
-                    self.park();
-                    self.epoch_seen = self.epoch_seen.wrapping_sub(1);
+                    self.shared.idle_lanes.fetch_add(1, Ordering::Relaxed);
+                    self.park(Pause::Idle);
+                    self.shared.idle_lanes.fetch_sub(1, Ordering::Relaxed);
                 }
             }
         }
@@ -60,22 +74,31 @@ impl Lane {
     }
 
     /// Sleeps until something completes, arrives or is published.
-    fn park(&mut self) {
-        self.wake.prepare_to_park();
-        if self.has_news() {
-            return self.wake.unpark();
+    fn park(&mut self, pause: Pause) {
+        self.wake.prepare_to_park(pause);
+        if !self.has_news() {
+            self.counters.parks.add(1);
+            let timeout = self.shared.deadlines.sleep_max(self.shared.config.limits.park_max);
+            self.sleep(timeout);
         }
-        self.counters.parks.add(1);
-        let timeout = self.shared.config.limits.park_max;
+        self.wake.unpark();
+    }
+
+    fn sleep(&mut self, timeout: Duration) {
         let Lane { stations, wake, .. } = self;
-        let waits_in_driver = stations.iter_mut().find_map(|station| match &mut station.reader {
+        let mut busy = stations.iter_mut().filter_map(|station| match &mut station.reader {
             Reader::Local { driver, .. } if driver.in_flight() != 0 => Some(driver),
             Reader::Local { .. } | Reader::Remote => None,
         });
-        match waits_in_driver {
-            Some(driver) => driver.wait(wake, timeout),
-            None => wake.wait(timeout),
+        match (busy.next(), busy.next()) {
+            (None, _) => wake.wait(timeout),
+            (Some(driver), None) => driver.wait(wake, timeout),
+            (Some(driver), Some(_)) => driver.wait(wake, timeout.min(SEVERAL_DRIVERS_PARK_MAX)),
         }
-        self.wake.unpark();
+    }
+
+    /// Waits for reads of a driver that did not end them at once, on a caller's thread.
+    pub(super) fn wait_inline(&mut self) {
+        self.sleep(SEVERAL_DRIVERS_PARK_MAX);
     }
 }

@@ -112,6 +112,7 @@ impl LocalMedium for Directory {
     }
 
     fn list(&self, prefix: &str) -> Result<Vec<Entry>, Error> {
+        open_file::check_key(prefix).map_err(Error::from_io)?;
         let path = self.path.join(prefix);
         let mut entries = Vec::new();
         for entry in std::fs::read_dir(&path).map_err(Error::from_io)? {

@@ -31,11 +31,16 @@ pub(super) struct OpenFile {
 impl OpenFile {
     /// Opens `key` below `directory`.
     pub(super) fn open(directory: &OwnedFd, key: &str) -> io::Result<OpenFile> {
-        let descriptor = rustix::fs::openat(directory, key, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        check_key(key)?;
+        // Opening a pipe that nobody writes to would wait for a writer, without NONBLOCK.
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let descriptor = rustix::fs::openat(directory, key, flags, Mode::empty())?;
         let stat = statx(descriptor.as_fd(), c"", AtFlags::EMPTY_PATH)?;
         if !is_regular(&stat) {
             return Err(not_a_file());
         }
+        // With NONBLOCK, io_uring answers EAGAIN on file systems that cannot look without waiting.
+        rustix::fs::fcntl_setfl(&descriptor, OFlags::RDONLY)?;
         let file = identity(&stat);
         let newest_ns = file.modified_ns.max(file.changed_ns);
         Ok(OpenFile { descriptor, identity: Identity::File(file), file, settled: is_settled(newest_ns) })
@@ -43,6 +48,7 @@ impl OpenFile {
 
     /// The identity that opening `key` would find.
     pub(super) fn identify(directory: &OwnedFd, key: &str) -> io::Result<Identity> {
+        check_key(key)?;
         let stat = rustix::fs::statx(directory, key, AtFlags::empty(), STATX_WANTED)?;
         if is_regular(&stat) { Ok(Identity::File(identity(&stat))) } else { Err(not_a_file()) }
     }
@@ -82,6 +88,14 @@ impl OpenObject for OpenFile {
     fn as_any(&self) -> &dyn Any {
         self
     }
+}
+
+/// Refuses keys that lead out of the medium's directory, other than by a symbolic link inside it.
+pub(super) fn check_key(key: &str) -> io::Result<()> {
+    if key.starts_with('/') || key.split('/').any(|name| name == "..") {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a key must stay below its directory"));
+    }
+    Ok(())
 }
 
 /// Opens a directory to look files up in; its device and inode tell it from others.

@@ -1,7 +1,7 @@
 //! io_uring: many reads for one system call, one ring a lane.
 //!
 //! The ring is made on the lane's thread, with SINGLE_ISSUER, DEFER_TASKRUN and TASKRUN_FLAG (Linux 6.1), or without
-//! flags where the kernel knows none of them (Linux 5.6). Its queues are not inherited by forked children. What was
+//! flags where the kernel does not know them (Linux 5.11, the first that waits with a timeout). Its queues are not inherited by forked children. What was
 //! measured for these choices is in docs/decisions/0001-spike.md.
 
 use super::open_file::{OpenFile, resume_offset, unfilled};
@@ -50,7 +50,10 @@ impl Uring {
             if pushed.is_ok() {
                 return Ok(());
             }
-            self.ring.submit()?;
+            match self.ring.submit() {
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+                Ok(_) | Err(_) => {}
+            }
         }
         Err(io::Error::from(io::ErrorKind::ResourceBusy))
     }
@@ -64,14 +67,21 @@ impl Uring {
             .user_data(u64::from(slot))
     }
 
-    fn try_submit(&mut self, read: &mut ReadOp<'_>) -> Result<(), Error> {
+    /// Queues a read, or tells how it ended without having been queued.
+    fn try_submit(&mut self, read: &mut ReadOp<'_>) -> Result<(), Outcome> {
         let file = read.object.as_any().downcast_ref::<OpenFile>();
         let (Some(file), Some(target)) = (file, read.target.as_mut()) else {
-            return Err(Error::new(ErrorKind::Internal, "not a read of a local file"));
+            return Err(Outcome::Failed(Error::new(ErrorKind::Internal, "not a read of a local file")));
         };
-        let unfilled = unfilled(target.as_mut_slice(), read.filled, read.len)?;
+        let unfilled = unfilled(target.as_mut_slice(), read.filled, read.len).map_err(Outcome::Failed)?;
         let entry = Uring::read_entry(read.slot, file, unfilled, resume_offset(read.offset, read.filled));
-        self.push(&entry).map_err(Error::from_io)
+        self.push(&entry).map_err(|error| match error.kind() {
+            // Out of kernel memory, or completions have to be taken first.
+            io::ErrorKind::WouldBlock | io::ErrorKind::ResourceBusy | io::ErrorKind::Interrupted => {
+                Outcome::Again
+            }
+            _ => Outcome::Failed(Error::from_io(error)),
+        })
     }
 
     fn complete(&mut self, user_data: u64, result: i32) -> Option<Completion> {
@@ -122,7 +132,12 @@ fn build(entries: u32) -> io::Result<IoUring> {
     let mut builder = IoUring::builder();
     builder.dontfork().setup_single_issuer().setup_defer_taskrun().setup_coop_taskrun().setup_taskrun_flag();
     builder.setup_cqsize(entries * 2);
-    builder.build(entries).or_else(|_| IoUring::builder().dontfork().build(entries))
+    let ring = builder.build(entries).or_else(|_| IoUring::builder().dontfork().build(entries))?;
+    if ring.params().is_feature_ext_arg() {
+        Ok(ring)
+    } else {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "io_uring waits without a timeout before Linux 5.11"))
+    }
 }
 
 impl LocalDriver for Uring {
@@ -136,8 +151,7 @@ impl LocalDriver for Uring {
 
     fn submit(&mut self, mut read: ReadOp<'_>) {
         let slot = read.slot;
-        if let Err(error) = self.try_submit(&mut read) {
-            let outcome = Outcome::Failed(error);
+        if let Err(outcome) = self.try_submit(&mut read) {
             self.in_flight += 1;
             return self.refused.push(Completion { slot, target: read.target, outcome });
         }

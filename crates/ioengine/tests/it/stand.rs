@@ -1,0 +1,168 @@
+//! Test stands: a medium of each kind, holding given objects, and an engine to read them with.
+
+use std::any::Any;
+use std::sync::mpsc;
+use std::time::Duration;
+use swath_ioengine::{
+    Engine, EngineConfig, FaultPlan, FaultyMedium, FileAccess, Freshness, Limits, LocalFiles, Medium,
+    MemoryMedium, ObjectRef, SimulatedConfig, SimulatedRemote,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Memory,
+    IoUring,
+    PreadThreads,
+    InlineMemory,
+    InlineFiles,
+    Simulated,
+    FaultyMemory(u64),
+    FaultyFiles(u64),
+    FaultyThreads(u64),
+    FaultyInline(u64),
+}
+
+pub struct Stand {
+    pub engine: Engine,
+    pub medium: Medium,
+    put: Box<dyn Fn(&str, &[u8]) + Send + Sync>,
+    _keeps: Box<dyn Any + Send + Sync>,
+}
+
+impl Stand {
+    pub fn object(&self, key: &str) -> ObjectRef {
+        ObjectRef { medium: self.medium.clone(), key: key.into() }
+    }
+
+    pub fn put(&self, key: &str, bytes: &[u8]) {
+        (self.put)(key, bytes);
+    }
+}
+
+impl Kind {
+    pub fn is_inline(self) -> bool {
+        matches!(self, Kind::InlineMemory | Kind::InlineFiles | Kind::FaultyInline(_))
+    }
+
+    pub fn is_remote(self) -> bool {
+        self == Kind::Simulated
+    }
+
+    /// A stand with two lanes, or one that reads on the calling thread as far as it can.
+    pub fn stand(self) -> Stand {
+        self.stand_with(Limits { lanes: 2, ..Limits::default() })
+    }
+
+    pub fn stand_with(self, limits: Limits) -> Stand {
+        let inline_max = if self.is_inline() { u64::MAX } else { 0 };
+        let limits = Limits { inline_reads_max: inline_max, inline_bytes_max: inline_max, ..limits };
+        let engine = Engine::new(EngineConfig { limits, freshness: Freshness::Checked });
+        match self {
+            Kind::Memory | Kind::InlineMemory => memory(engine, None),
+            Kind::FaultyMemory(seed) => {
+                memory(engine, Some(FaultPlan { short_per_mille: 0, ..recoverable(seed) }))
+            }
+            Kind::IoUring | Kind::InlineFiles => files(engine, FileAccess::Probe, None),
+            Kind::PreadThreads => files(engine, FileAccess::PreadThreads, None),
+            Kind::FaultyFiles(seed) | Kind::FaultyInline(seed) => {
+                files(engine, FileAccess::Probe, Some(recoverable(seed)))
+            }
+            Kind::FaultyThreads(seed) => files(engine, FileAccess::PreadThreads, Some(recoverable(seed))),
+            Kind::Simulated => simulated(engine),
+        }
+    }
+}
+
+/// Faults that a lane gets over by itself.
+fn recoverable(seed: u64) -> FaultPlan {
+    FaultPlan {
+        seed,
+        short_per_mille: 300,
+        again_per_mille: 200,
+        held_per_mille: 300,
+        held_reaps_max: 5,
+        ..FaultPlan::default()
+    }
+}
+
+fn faulty(medium: Medium, plan: Option<FaultPlan>) -> Medium {
+    match plan {
+        Some(plan) => FaultyMedium::wrap(medium, plan).medium(),
+        None => medium,
+    }
+}
+
+fn memory(engine: Engine, plan: Option<FaultPlan>) -> Stand {
+    let memory = MemoryMedium::new();
+    let medium = faulty(memory.medium(), plan);
+    let put = Box::new(move |key: &str, bytes: &[u8]| memory.put(key, bytes.to_vec()));
+    Stand { engine, medium, put, _keeps: Box::new(()) }
+}
+
+fn files(engine: Engine, access: FileAccess, plan: Option<FaultPlan>) -> Stand {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_owned();
+    let medium = faulty(LocalFiles::open(&path, access).unwrap().medium(), plan);
+    let put = Box::new(move |key: &str, bytes: &[u8]| {
+        let target = path.join(key);
+        std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+        let next = target.with_extension("next");
+        std::fs::write(&next, bytes).unwrap();
+        std::fs::rename(&next, &target).unwrap();
+    });
+    Stand { engine, medium, put, _keeps: Box::new(folder) }
+}
+
+fn simulated(engine: Engine) -> Stand {
+    let config = SimulatedConfig {
+        latency: Duration::from_micros(300),
+        jitter: Duration::from_micros(300),
+        ..SimulatedConfig::default()
+    };
+    let remote = SimulatedRemote::new(config).unwrap();
+    let medium = remote.medium();
+    let put = Box::new(move |key: &str, bytes: &[u8]| remote.put(key, bytes.to_vec()));
+    Stand { engine, medium, put, _keeps: Box::new(()) }
+}
+
+/// Bytes that differ at every place and for every seed.
+pub fn noise(seed: u64, len: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut bytes = Vec::with_capacity(len + 8);
+    while bytes.len() < len {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend_from_slice(&state.to_le_bytes());
+    }
+    bytes.truncate(len);
+    bytes
+}
+
+/// Runs a test on a thread of its own and fails where it does not end.
+pub fn within_a_minute<T: Send + 'static>(test: impl FnOnce() -> T + Send + 'static) -> T {
+    let (done, ended) = mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        let result = test();
+        let _ = done.send(());
+        result
+    });
+    if ended.recv_timeout(Duration::from_secs(60)) == Err(mpsc::RecvTimeoutError::Timeout) {
+        panic!("hangs");
+    }
+    match thread.join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+/// Waits, a minute at most, until something is so.
+pub fn until(what: &str, holds: impl Fn() -> bool) {
+    for _ in 0..60_000 {
+        if holds() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    panic!("not within a minute: {what}");
+}
