@@ -4,8 +4,8 @@ use arbitrary::Arbitrary;
 use serde_json::{Value, json};
 use swath_codecs::{Chain, ChunkLayout, Codec, Element, Error, ErrorKind, Scratch};
 
-/// Elements along an axis at most: chunks of up to a mebibyte.
-const AXIS_MAX: u16 = 256;
+/// Elements along an axis at most: chunks of up to 64 KiB, so that a run makes many.
+const AXIS_MAX: u16 = 64;
 
 /// A bounded layout and bytes.
 #[derive(Debug, Arbitrary)]

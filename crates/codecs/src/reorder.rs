@@ -1,6 +1,6 @@
 //! Copies elements from a strided array to a C-order one: what a transpose comes to, in either direction.
 
-use crate::byte_swap::swap_in_place;
+use crate::byte_swap::{swap_in_place, swap_into};
 
 /// Rows and columns of a tile whose source and target both stay in the first-level cache.
 const TILE: usize = 16;
@@ -9,10 +9,10 @@ const TILE: usize = 16;
 /// in the target are merged.
 #[derive(Debug, Clone)]
 pub(crate) struct Reorder {
-    /// Axes in the target's order, slowest first; none when the whole is one run.
-    axes: Vec<Axis>,
-    /// Bytes that follow each other in source and target alike: an element, or more.
-    run_bytes: usize,
+    /// What is copied at every index of `outer`; `None` when source and target have one order.
+    plane: Option<Plane>,
+    /// The other axes, in the target's order.
+    outer: Vec<Axis>,
     /// Bytes of source, and of target.
     total_bytes: usize,
     swap_unit_bytes: Option<usize>,
@@ -23,6 +23,15 @@ struct Axis {
     length: usize,
     source_stride: usize,
     target_stride: usize,
+}
+
+/// The target's fastest axis, and the one that is nearest in the source, so that both sides of a tile stay in cache.
+#[derive(Debug, Clone, Copy)]
+struct Plane {
+    rows: Axis,
+    columns: Axis,
+    /// Bytes that follow each other in source and target alike: an element, or more.
+    run_bytes: usize,
 }
 
 impl Reorder {
@@ -37,28 +46,25 @@ impl Reorder {
         swap_unit_bytes: Option<usize>,
     ) -> Self {
         let total_bytes = shape.iter().product::<usize>() * element_bytes;
-        let mut axes: Vec<Axis> = Vec::new();
-        let mut target_stride = element_bytes;
-        for (&length, &source_stride) in
-            shape.iter().zip(source_strides).rev().filter(|(length, _)| **length != 1)
-        {
-            match axes.last_mut() {
-                Some(inner) if source_stride == inner.source_stride * inner.length => inner.length *= length,
-                _ => axes.push(Axis { length, source_stride, target_stride }),
-            }
-            target_stride *= length;
-        }
+        let mut outer = merged_axes(shape, source_strides, element_bytes);
         let mut run_bytes = element_bytes;
-        if axes.first().is_some_and(|inner| inner.source_stride == element_bytes) {
-            run_bytes *= axes.remove(0).length;
+        if outer.last().is_some_and(|inner| inner.source_stride == element_bytes) {
+            run_bytes *= outer.pop().map_or(1, |inner| inner.length);
         }
-        axes.reverse();
-        Self { axes, run_bytes, total_bytes, swap_unit_bytes }
+        let plane = outer.pop().map(|columns| {
+            let near = (0..outer.len()).min_by_key(|&axis| outer[axis].source_stride);
+            let rows = match near {
+                Some(near) => outer.remove(near),
+                None => Axis { length: 1, source_stride: 0, target_stride: 0 },
+            };
+            Plane { rows, columns, run_bytes }
+        });
+        Self { plane, outer, total_bytes, swap_unit_bytes }
     }
 
     /// Whether source and target have the same order of elements.
     pub(crate) fn keeps_order(&self) -> bool {
-        self.axes.is_empty()
+        self.plane.is_none()
     }
 
     /// Whether source and target are the same bytes.
@@ -72,8 +78,15 @@ impl Reorder {
             source.len() == self.total_bytes && target.len() == self.total_bytes,
             "the chain checks every stage's length before it reorders"
         );
-        self.copy_elements(source, target);
-        self.swap(target);
+        match (&self.plane, self.swap_unit_bytes) {
+            (None, None) => target.copy_from_slice(source),
+            (None, Some(unit_bytes)) => swap_into(source, target, unit_bytes),
+            (Some(_), _) if self.total_bytes == 0 => {}
+            (Some(plane), _) => {
+                copy_planes(plane, &self.outer, source, target);
+                self.swap(target);
+            }
+        }
     }
 
     /// Swaps the bytes of every unit if they are in foreign order.
@@ -82,90 +95,105 @@ impl Reorder {
             swap_in_place(bytes, unit_bytes);
         }
     }
+}
 
-    fn copy_elements(&self, source: &[u8], target: &mut [u8]) {
-        if self.total_bytes == 0 {
-            return;
+/// The axes of a copy to C order, in the target's order.
+fn merged_axes(shape: &[usize], source_strides: &[usize], element_bytes: usize) -> Vec<Axis> {
+    let mut axes: Vec<Axis> = Vec::new();
+    let mut target_stride = element_bytes;
+    let lengths = shape.iter().zip(source_strides).rev();
+    for (&length, &source_stride) in lengths.filter(|(length, _)| **length != 1) {
+        match axes.last_mut() {
+            Some(inner) if source_stride == inner.source_stride * inner.length => inner.length *= length,
+            _ => axes.push(Axis { length, source_stride, target_stride }),
         }
-        let Some((inner, outer)) = self.axes.split_last() else {
-            return target.copy_from_slice(source);
-        };
-        // Tiles span the inner axis and the axis that is nearest in the source, so that both sides stay in cache.
-        let near = (0..outer.len()).min_by_key(|&axis| outer[axis].source_stride);
-        let rows = near.map_or(Axis { length: 1, source_stride: 0, target_stride: 0 }, |near| outer[near]);
-        let others: Vec<Axis> =
-            outer.iter().enumerate().filter(|(i, _)| Some(*i) != near).map(|(_, axis)| *axis).collect();
-        let copy_plane = match self.run_bytes {
-            1 => copy_plane_of::<1>,
-            2 => copy_plane_of::<2>,
-            4 => copy_plane_of::<4>,
-            8 => copy_plane_of::<8>,
-            16 => copy_plane_of::<16>,
-            _ => copy_plane_of_runs,
-        };
-        for_each_offset(&others, |source_at, target_at| {
-            copy_plane(&source[source_at..], &mut target[target_at..], rows, *inner, self.run_bytes);
-        });
+        target_stride *= length;
+    }
+    axes.reverse();
+    axes
+}
+
+/// Copies the plane at every index of `outer`.
+fn copy_planes(plane: &Plane, outer: &[Axis], source: &[u8], target: &mut [u8]) {
+    if let Some((axis, inner)) = outer.split_first() {
+        for index in 0..axis.length {
+            let source = &source[index * axis.source_stride..];
+            copy_planes(plane, inner, source, &mut target[index * axis.target_stride..]);
+        }
+        return;
+    }
+    match plane.run_bytes {
+        1 => plane.copy_elements::<1>(source, target),
+        2 => plane.copy_elements::<2>(source, target),
+        4 => plane.copy_elements::<4>(source, target),
+        8 => plane.copy_elements::<8>(source, target),
+        16 => plane.copy_elements::<16>(source, target),
+        _ => plane.copy_runs(source, target),
     }
 }
 
-/// Calls `visit` with the source and target offset of every index into `axes`.
-fn for_each_offset(axes: &[Axis], mut visit: impl FnMut(usize, usize)) {
-    let mut index = vec![0; axes.len()];
-    let (mut source_at, mut target_at) = (0, 0);
-    loop {
-        visit(source_at, target_at);
-        let mut at = axes.len();
-        loop {
-            let Some(next) = at.checked_sub(1) else { return };
-            at = next;
-            let axis = axes[at];
-            index[at] += 1;
-            source_at += axis.source_stride;
-            target_at += axis.target_stride;
-            if index[at] < axis.length {
-                break;
-            }
-            source_at -= axis.source_stride * axis.length;
-            target_at -= axis.target_stride * axis.length;
-            index[at] = 0;
-        }
-    }
-}
-
-/// Copies rows times columns elements of `N` bytes, tile by tile.
-fn copy_plane_of<const N: usize>(
-    source: &[u8],
-    target: &mut [u8],
-    rows: Axis,
-    columns: Axis,
-    _run_bytes: usize,
-) {
-    for row_start in (0..rows.length).step_by(TILE) {
-        let row_end = rows.length.min(row_start + TILE);
-        for column_start in (0..columns.length).step_by(TILE) {
-            let column_end = columns.length.min(column_start + TILE);
-            for row in row_start..row_end {
-                let target_at = row * rows.target_stride + column_start * N;
-                let cells = &mut target[target_at..target_at + (column_end - column_start) * N];
-                let mut source_at = row * rows.source_stride + column_start * columns.source_stride;
-                for cell in cells.as_chunks_mut::<N>().0 {
-                    cell.copy_from_slice(&source[source_at..source_at + N]);
-                    source_at += columns.source_stride;
+impl Plane {
+    /// Copies elements of `N` bytes, tile by tile.
+    fn copy_elements<const N: usize>(&self, source: &[u8], target: &mut [u8]) {
+        let Self { rows, columns, .. } = self;
+        let is_near = rows.source_stride == N;
+        for row in (0..rows.length).step_by(TILE) {
+            for column in (0..columns.length).step_by(TILE) {
+                let source = &source[row * rows.source_stride + column * columns.source_stride..];
+                let target = &mut target[row * rows.target_stride + column * N..];
+                let (height, width) = (TILE.min(rows.length - row), TILE.min(columns.length - column));
+                if is_near && height == TILE && width == TILE {
+                    self.copy_whole_tile::<N>(source, target);
+                } else {
+                    self.copy_part_of_tile::<N>(source, target, height, width);
                 }
             }
         }
     }
-}
 
-/// Copies rows times columns runs of any length.
-fn copy_plane_of_runs(source: &[u8], target: &mut [u8], rows: Axis, columns: Axis, run_bytes: usize) {
-    for row in 0..rows.length {
-        for column in 0..columns.length {
-            let source_at = row * rows.source_stride + column * columns.source_stride;
-            let target_at = row * rows.target_stride + column * columns.target_stride;
-            target[target_at..target_at + run_bytes]
-                .copy_from_slice(&source[source_at..source_at + run_bytes]);
+    /// Copies a tile whose columns are each one run of the source, over an array whose every index is a constant.
+    fn copy_whole_tile<const N: usize>(&self, source: &[u8], target: &mut [u8]) {
+        let mut tile = [[[0; N]; TILE]; TILE];
+        for (column, cells) in tile.iter_mut().enumerate() {
+            let at = column * self.columns.source_stride;
+            cells.as_flattened_mut().copy_from_slice(&source[at..at + TILE * N]);
+        }
+        for row in 0..TILE {
+            let at = row * self.rows.target_stride;
+            let cells = &mut target[at..at + TILE * N];
+            for (cell, column) in cells.as_chunks_mut::<N>().0.iter_mut().zip(&tile) {
+                *cell = column[row];
+            }
+        }
+    }
+
+    fn copy_part_of_tile<const N: usize>(
+        &self,
+        source: &[u8],
+        target: &mut [u8],
+        height: usize,
+        width: usize,
+    ) {
+        for row in 0..height {
+            let at = row * self.rows.target_stride;
+            let mut source_at = row * self.rows.source_stride;
+            for cell in target[at..at + width * N].as_chunks_mut::<N>().0 {
+                cell.copy_from_slice(&source[source_at..source_at + N]);
+                source_at += self.columns.source_stride;
+            }
+        }
+    }
+
+    /// Copies runs of any length.
+    fn copy_runs(&self, source: &[u8], target: &mut [u8]) {
+        let Self { rows, columns, run_bytes } = *self;
+        for row in 0..rows.length {
+            for column in 0..columns.length {
+                let source_at = row * rows.source_stride + column * columns.source_stride;
+                let target_at = row * rows.target_stride + column * columns.target_stride;
+                target[target_at..target_at + run_bytes]
+                    .copy_from_slice(&source[source_at..source_at + run_bytes]);
+            }
         }
     }
 }
