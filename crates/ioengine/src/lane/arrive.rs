@@ -64,6 +64,14 @@ impl Lane {
 
     fn complete_remote(&mut self, completion: RemoteCompletion, now: Instant) {
         let Some(flight) = self.land(completion.slot, now) else { return };
+        let changed = completion.result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Changed);
+        if let Some(window) = self.windows.get_mut(flight.window)
+            && (window.stale || changed && window.memory.storage.expected.is_some() && !window.told)
+        {
+            window.stale = true;
+            window.drop_unissued();
+            return self.arrive(flight, Err(Error::new(ErrorKind::Changed, "the plan was stale")));
+        }
         match completion.result {
             Ok(fetched) => {
                 let Some(window) = self.windows.get_mut(flight.window) else { return };

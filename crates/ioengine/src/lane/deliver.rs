@@ -118,6 +118,7 @@ impl Lane {
         if batch.is_ended_early() {
             return;
         }
+        window.told = true;
         self.counters.failed_reads.add(u64::from(result.is_err()));
         let placed = window.memory.storage.reads.get(read).is_some_and(|read| read.target.is_some());
         let arrival = result.map(|()| if placed { Arrival::Placed(0) } else { Arrival::Bytes(&[]) });
@@ -141,9 +142,10 @@ impl Lane {
         let Lane { windows, scratch, follow_ups, .. } = self;
         let Some(window) = windows.get_mut(index) else { return };
         let batch = Arc::clone(&window.batch);
-        if batch.is_ended_early() {
+        if batch.is_ended_early() || window.stale {
             return;
         }
+        window.told = true;
         let reads = storage_len(parts.len());
         let changed = result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Changed);
         if result.is_err() {
@@ -190,17 +192,21 @@ impl Lane {
     /// Finishes a window whose last read was delivered, or hands a deferred one on.
     pub(super) fn settle(&mut self, index: u32) {
         let Some(window) = self.windows.get(index) else { return };
-        if window.unfinished == 0 {
+        if window.unfinished == 0 && window.stale {
+            if let Some(window) = self.close(index) {
+                self.replan(window);
+            }
+        } else if window.unfinished == 0 {
             self.finish_window(index);
         } else if window.deferred && window.unfinished == window.unissued() {
             self.hand_over(index);
         }
     }
 
-    /// Checks that the object did not change under the window, and releases it.
-    pub(super) fn finish_window(&mut self, index: u32) {
-        let Some(mut window) = self.windows.take(index) else { return };
-        // Pieces of splits that wait for others which a cancelled batch never issued.
+    /// Takes a window of which nothing is in flight off the lane.
+    fn close(&mut self, index: u32) -> Option<Box<OpenWindow>> {
+        let window = self.windows.take(index)?;
+        // Pieces of splits that wait for others which were never issued.
         self.free_budget(window.held_bytes());
         for station in &mut self.stations {
             if station.queue.front() == Some(&index) {
@@ -209,6 +215,12 @@ impl Lane {
                 station.queue.retain(|queued| *queued != index);
             }
         }
+        Some(window)
+    }
+
+    /// Checks that the object did not change under the window, and releases it.
+    pub(super) fn finish_window(&mut self, index: u32) {
+        let Some(mut window) = self.close(index) else { return };
         let batch = Arc::clone(&window.batch);
         if let Some(error) = self.change_of(&window)
             && !batch.is_ended_early()
@@ -240,11 +252,7 @@ impl Lane {
 
     /// Hands a window to whichever lane comes first.
     pub(super) fn hand_over(&mut self, index: u32) {
-        for station in &mut self.stations {
-            station.queue.retain(|queued| *queued != index);
-        }
-        if let Some(window) = self.windows.take(index) {
-            self.free_budget(window.held_bytes());
+        if let Some(window) = self.close(index) {
             self.counters.deferred_windows.add(1);
             Arc::clone(&window.batch).make_ready(Work::Adopt(window));
         }

@@ -50,8 +50,7 @@ impl Lane {
     fn next_physical(&mut self, index: u32) -> Option<PhysicalRead> {
         let window = self.windows.get_mut(index)?;
         if window.batch.is_ended_early() {
-            window.unfinished -= window.unissued();
-            window.next = window.memory.physical.len();
+            window.drop_unissued();
         }
         if window.deferred {
             return None;

@@ -42,6 +42,11 @@ pub(crate) struct OpenWindow {
     pub(crate) unfinished: usize,
     /// Set when an inline lane would have to wait: the rest goes to another lane.
     pub(crate) deferred: bool,
+    /// Set when a sink was told of a read: the window can no longer be planned anew.
+    pub(crate) told: bool,
+    /// Set when the object turned out to be another version than the plan expected: planned anew once nothing is in
+    /// flight.
+    pub(crate) stale: bool,
 }
 
 impl OpenWindow {
@@ -61,6 +66,8 @@ impl OpenWindow {
             next: 0,
             unfinished: 0,
             deferred: false,
+            told: false,
+            stale: false,
         })
     }
 
@@ -72,6 +79,12 @@ impl OpenWindow {
     /// Physical reads not yet issued.
     pub(crate) fn unissued(&self) -> usize {
         self.memory.physical.len() - self.next
+    }
+
+    /// Issues none of the reads that are left.
+    pub(crate) fn drop_unissued(&mut self) {
+        self.unfinished -= self.unissued();
+        self.next = self.memory.physical.len();
     }
 
     /// Puts the target of a read that was not done back to where the next attempt takes it from.

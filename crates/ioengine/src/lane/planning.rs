@@ -130,7 +130,7 @@ impl Lane {
     }
 
     /// The window was planned from what the object no longer is: plans it again.
-    fn replan(&mut self, window: Box<OpenWindow>) {
+    pub(super) fn replan(&mut self, window: Box<OpenWindow>) {
         let (batch, cursor, replans) = (Arc::clone(&window.batch), window.cursor, window.replans + 1);
         if self.shared.config.limits.replans_max < replans {
             let error = Error::new(

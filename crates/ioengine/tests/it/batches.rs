@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use swath_ioengine::{
-    Arrival, Batch, ByteRange, Cursor, Error, ErrorKind, Estimate, LaneContext, ObjectRef, PlanContext, Planned,
-    Token, Window,
+    Arrival, Batch, ByteRange, Cursor, Error, ErrorKind, Estimate, LaneContext, ObjectRef, PlanContext,
+    Planned, Token, Window,
 };
 
 pub fn bounded(offset: u64, len: u64) -> ByteRange {

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use swath_ioengine::{
-    Arrival, Batch, ByteRange, Control, Cursor, ErrorKind, LaneContext, Limits, ObjectRef, PlanContext, Planned,
-    Resume, RunOptions, Token, Window,
+    Arrival, Batch, ByteRange, Control, Cursor, ErrorKind, LaneContext, Limits, ObjectRef, PlanContext,
+    Planned, Resume, RunOptions, Token, Window,
 };
 
 /// What a range of an object holds, by the naive reading of its definition.
@@ -27,7 +27,12 @@ fn expected(object: Option<&[u8]>, range: ByteRange) -> Result<Vec<u8>, ErrorKin
 }
 
 /// Reads by sink, and those of a fixed length once more into targets; compares with slices.
-fn check(stand: &Stand, objects: &[(&str, Option<&[u8]>)], wanted: &[(usize, ByteRange)], window_reads: usize) {
+fn check(
+    stand: &Stand,
+    objects: &[(&str, Option<&[u8]>)],
+    wanted: &[(usize, ByteRange)],
+    window_reads: usize,
+) {
     let references: Vec<ObjectRef> = objects.iter().map(|(key, _)| stand.object(key)).collect();
     let want = |(object, range): &(usize, ByteRange)| expected(objects[*object].1, *range);
     let batch = Reads::new(references.clone(), wanted, window_reads);
@@ -42,7 +47,10 @@ fn check(stand: &Stand, objects: &[(&str, Option<&[u8]>)], wanted: &[(usize, Byt
         .collect();
     let mut targets: Vec<Vec<u8>> =
         fixed.iter().map(|(_, range)| vec![0xEE; range.len_max() as usize]).collect();
-    let wants = fixed.iter().zip(&mut targets).map(|((object, range), target)| (*object, *range, Some(&mut target[..])));
+    let wants = fixed
+        .iter()
+        .zip(&mut targets)
+        .map(|((object, range), target)| (*object, *range, Some(&mut target[..])));
     let batch = Reads::into(references, wants, window_reads);
     stand.engine.run(&batch, &RunOptions::default()).unwrap();
     let results = batch.results();
@@ -50,7 +58,10 @@ fn check(stand: &Stand, objects: &[(&str, Option<&[u8]>)], wanted: &[(usize, Byt
     for (index, ((found, wanted), target)) in results.iter().zip(&fixed).zip(&targets).enumerate() {
         match want(wanted) {
             Ok(bytes) => {
-                assert!(found.as_ref().is_ok_and(|zeros| zeros.len() == bytes.len()), "read {index}: {found:?}");
+                assert!(
+                    found.as_ref().is_ok_and(|zeros| zeros.len() == bytes.len()),
+                    "read {index}: {found:?}"
+                );
                 assert!(*target == bytes, "read {index}, {} into its target: wrong bytes", wanted.1);
             }
             Err(kind) => assert_eq!(found.as_ref().err(), Some(&kind), "read {index}, {}", wanted.1),
@@ -65,7 +76,8 @@ fn describe(found: &Result<Vec<u8>, ErrorKind>, wanted: &Result<Vec<u8>, ErrorKi
             format!("of {} bytes, byte {at:?} is the first that is wrong", found.len())
         }
         (found, wanted) => {
-            let brief = |result: &Result<Vec<u8>, ErrorKind>| result.as_ref().map(Vec::len).map_err(|kind| *kind);
+            let brief =
+                |result: &Result<Vec<u8>, ErrorKind>| result.as_ref().map(Vec::len).map_err(|kind| *kind);
             format!("{:?} instead of {:?}", brief(found), brief(wanted))
         }
     }
@@ -125,7 +137,13 @@ fn past_the_end(kind: Kind) {
 
 fn overlapping_duplicate_unaligned(kind: Kind) {
     let mut ranges: Vec<ByteRange> = (0..60).map(|index| bounded(index * 37, 100 + index * 13)).collect();
-    ranges.extend([bounded(7, 5000), bounded(7, 5000), bounded(4095, 2), bounded(4097, 8191), bounded(1, 65_000)]);
+    ranges.extend([
+        bounded(7, 5000),
+        bounded(7, 5000),
+        bounded(4095, 2),
+        bounded(4097, 8191),
+        bounded(1, 65_000),
+    ]);
     ranges.reverse();
     check_one(kind, 66_001, &ranges);
 }
@@ -180,8 +198,9 @@ fn many_objects(kind: Kind) {
     objects.iter().for_each(|(key, bytes)| stand.put(key, bytes));
     let listed: Vec<(&str, Option<&[u8]>)> =
         objects.iter().map(|(key, bytes)| (key.as_str(), Some(&bytes[..]))).collect();
-    let wanted: Vec<(usize, ByteRange)> =
-        (0..300).flat_map(|index| [(index, bounded(3, 50)), (index, ByteRange::Suffix { len: 20 })]).collect();
+    let wanted: Vec<(usize, ByteRange)> = (0..300)
+        .flat_map(|index| [(index, bounded(3, 50)), (index, ByteRange::Suffix { len: 20 })])
+        .collect();
     check(&stand, &listed, &wanted, 10);
 }
 
@@ -204,8 +223,9 @@ fn several_batches_at_once(kind: Kind) {
             let (stand, bytes) = (Arc::clone(&stand), Arc::clone(&bytes));
             std::thread::spawn(move || {
                 for round in 0..5 {
-                    let wanted: Vec<(usize, ByteRange)> =
-                        (0..100).map(|index| (0, bounded((index * 2971 + thread * 13 + round) % 290_000, 2000))).collect();
+                    let wanted: Vec<(usize, ByteRange)> = (0..100)
+                        .map(|index| (0, bounded((index * 2971 + thread * 13 + round) % 290_000, 2000)))
+                        .collect();
                     let batch = Reads::new(vec![stand.object("a")], &wanted, 9);
                     let priority = i32::try_from(thread % 3).unwrap();
                     stand.engine.run(&batch, &RunOptions { priority, ..RunOptions::default() }).unwrap();
@@ -220,12 +240,7 @@ fn several_batches_at_once(kind: Kind) {
 }
 
 /// A batch of `count` windows, one read each, that counts what it was given and frees `alive` at its end.
-fn counting(
-    stand: &Stand,
-    count: u64,
-    delivered: &Arc<AtomicU64>,
-    alive: &Arc<()>,
-) -> Arc<dyn Batch> {
+fn counting(stand: &Stand, count: u64, delivered: &Arc<AtomicU64>, alive: &Arc<()>) -> Arc<dyn Batch> {
     let (object, delivered, alive) = (stand.object("a"), Arc::clone(delivered), Arc::clone(alive));
     Arc::new(made(
         count,
@@ -289,7 +304,8 @@ fn dropped_future(kind: Kind) {
     stand.put("a", &noise(1, 10_000));
     for round in 0..20 {
         let (delivered, alive) = (Arc::default(), Arc::new(()));
-        let running = stand.engine.spawn(counting(&stand, 100_000, &delivered, &alive), &RunOptions::default());
+        let running =
+            stand.engine.spawn(counting(&stand, 100_000, &delivered, &alive), &RunOptions::default());
         if round % 2 == 0 {
             until("a read is delivered", || 0 < delivered.load(Ordering::SeqCst));
         }
@@ -320,7 +336,9 @@ fn follow_ups(kind: Kind) {
             sum.fetch_add(1, Ordering::Relaxed);
             match lane.cursor.step {
                 0 => (1..=2000).for_each(|step| lane.follow_up(Cursor { window: 7, step })),
-                step if step % 10 == 0 && step <= 2000 => lane.follow_up(Cursor { window: 8, step: step + 10_000 }),
+                step if step % 10 == 0 && step <= 2000 => {
+                    lane.follow_up(Cursor { window: 8, step: step + 10_000 })
+                }
                 _ => {}
             }
         },
