@@ -29,8 +29,14 @@ pub(crate) fn swap_into(source: &[u8], target: &mut [u8], unit_bytes: usize) {
 #[inline(always)]
 fn swap_units<const N: usize>(bytes: &mut [u8]) {
     for unit in bytes.as_chunks_mut::<N>().0 {
-        unit.reverse();
+        *unit = reversed(unit);
     }
+}
+
+/// Written so that it vectorises: with `reverse` in place, units of 4 came to 2.4 GB/s instead of 13.
+#[inline(always)]
+fn reversed<const N: usize>(unit: &[u8; N]) -> [u8; N] {
+    std::array::from_fn(|index| unit[N - 1 - index])
 }
 
 /// The same from one slice to another.
@@ -39,8 +45,7 @@ fn copy_units<const N: usize>(source: &[u8], target: &mut [u8]) {
     let (units, rest) = target.as_chunks_mut::<N>();
     let (source_units, source_rest) = source.as_chunks::<N>();
     for (unit, source_unit) in units.iter_mut().zip(source_units) {
-        *unit = *source_unit;
-        unit.reverse();
+        *unit = reversed(source_unit);
     }
     rest.copy_from_slice(source_rest);
 }
