@@ -208,7 +208,10 @@ impl BatchState {
         }
     }
 
+    #[expect(unsafe_code, reason = "gives an owned batch up")]
     fn finish(&self) {
+        // SAFETY: called once, by who released the last window (or there was none); nobody uses the batch after that.
+        unsafe { self.batch.let_go() };
         let mut end = lock(&self.end);
         end.finished = true;
         let waker = end.waker.take();

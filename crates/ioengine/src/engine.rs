@@ -163,7 +163,7 @@ impl Engine {
     pub fn spawn(&self, batch: Arc<dyn Batch>, options: &RunOptions<'_>) -> Running {
         let windows = batch.window_count();
         let control = options.control.clone();
-        let state = BatchState::new(BatchRef::Owned(batch), windows, self.clone(), control, options.priority);
+        let state = BatchState::new(BatchRef::owned(batch), windows, self.clone(), control, options.priority);
         match self.0.shared.check_process() {
             Ok(()) => {
                 if let Some(deadline) = options.deadline {

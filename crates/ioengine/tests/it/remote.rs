@@ -1,1 +1,179 @@
-//! To come.
+//! What is particular to remote media.
+
+use crate::batches::{Reads, bounded};
+use crate::stand::{noise, within_a_minute};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use swath_ioengine::{
+    ByteRange, CostModel, Engine, EngineConfig, Entry, Error, ErrorKind, FetchRequest, Fetched, Identity,
+    Limits, Medium, MediumId, MemoryMedium, ObjectRef, RemoteSource, Reply, RunOptions, SimulatedConfig,
+    SimulatedRemote,
+};
+
+fn engine(limits: Limits) -> Engine {
+    let limits = Limits { inline_reads_max: 0, ..limits };
+    Engine::new(EngineConfig { limits, ..EngineConfig::default() })
+}
+
+/// A source that answers at once, by a function.
+struct Answers<F> {
+    id: MediumId,
+    requests: Mutex<Vec<FetchRequest>>,
+    answer: F,
+}
+
+impl<F: Fn(u64, &FetchRequest) -> Result<Fetched, Error> + Send + Sync> RemoteSource for Answers<F> {
+    fn id(&self) -> MediumId {
+        self.id
+    }
+
+    fn describe(&self) -> String {
+        "answers".to_owned()
+    }
+
+    fn cost(&self) -> CostModel {
+        CostModel { request_cost_ns: 0.0, byte_cost_ns: 1.0 }
+    }
+
+    fn fetch(&self, request: FetchRequest, reply: Reply) {
+        let number = {
+            let mut requests = self.requests.lock().unwrap();
+            requests.push(request.clone());
+            requests.len() as u64 - 1
+        };
+        reply.complete((self.answer)(number, &request));
+    }
+
+    fn list(&self, _: &str) -> Result<Vec<Entry>, Error> {
+        Err(Error::new(ErrorKind::Unsupported, "no listing"))
+    }
+}
+
+fn answers(
+    answer: impl Fn(u64, &FetchRequest) -> Result<Fetched, Error> + Send + Sync + 'static,
+) -> ObjectRef {
+    let source = Answers { id: MediumId::unique(), requests: Mutex::default(), answer };
+    ObjectRef { medium: Medium::Remote(std::sync::Arc::new(source)), key: "a".into() }
+}
+
+fn bytes_of(request: &FetchRequest, fill: u8) -> bytes::Bytes {
+    vec![fill; usize::try_from(request.range.len_max()).unwrap()].into()
+}
+
+/// An object replaced between two reads of a window, on a source that cannot compare: never a mix.
+#[test]
+fn versions_are_not_mixed_in_a_window() {
+    within_a_minute(|| {
+        let object = answers(|number, request| {
+            let fill = u8::try_from(number.min(9)).unwrap();
+            Ok(Fetched { bytes: bytes_of(request, fill), identity: Some(Identity::Version(u64::from(fill))) })
+        });
+        let wanted: Vec<(usize, ByteRange)> = (0..4).map(|index| (0, bounded(index * 1000, 10))).collect();
+        let batch = Reads::new(vec![object], &wanted, 10);
+        engine(Limits { lanes: 1, ..Limits::default() }).run(&batch, &RunOptions::default()).unwrap();
+        let results = batch.results();
+        assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
+        assert_eq!(results.iter().filter(|result| **result == Err(ErrorKind::Changed)).count(), 3);
+        assert_ne!(batch.stale.load(Ordering::SeqCst), 0);
+    });
+}
+
+#[test]
+fn answers_of_a_wrong_length_are_errors() {
+    within_a_minute(|| {
+        let object = answers(|_, request| {
+            let mut bytes = bytes_of(request, 1).to_vec();
+            bytes.push(0);
+            Ok(Fetched { bytes: bytes.into(), identity: None })
+        });
+        let wanted =
+            [(0, bounded(0, 10)), (0, ByteRange::Suffix { len: 5 }), (0, ByteRange::Whole { len_max: 7 })];
+        let batch = Reads::new(vec![object], &wanted, 10);
+        engine(Limits::default()).run(&batch, &RunOptions::default()).unwrap();
+        let results = batch.results();
+        assert_eq!(results, [Err(ErrorKind::Io), Err(ErrorKind::Io), Err(ErrorKind::LimitExceeded)]);
+    });
+}
+
+#[test]
+fn a_source_that_panics_fails_its_reads() {
+    within_a_minute(|| {
+        let object = answers(|number, request| {
+            assert_ne!(number, 1, "injected");
+            Ok(Fetched { bytes: bytes_of(request, 1), identity: None })
+        });
+        let wanted: Vec<(usize, ByteRange)> = (0..4).map(|index| (0, bounded(index * 1000, 10))).collect();
+        let batch = Reads::new(vec![object], &wanted, 10);
+        engine(Limits::default()).run(&batch, &RunOptions::default()).unwrap();
+        assert_eq!(batch.results().iter().filter(|result| result.is_err()).count(), 1);
+    });
+}
+
+/// A missing object is asked for once, not once for each range.
+#[test]
+fn errors_of_the_object_are_not_asked_for_again() {
+    within_a_minute(|| {
+        let remote = SimulatedRemote::new(SimulatedConfig::default()).unwrap();
+        let wanted: Vec<(usize, ByteRange)> = (0..60).map(|index| (0, bounded(index * 10, 10))).collect();
+        let batch = Reads::new(vec![remote.object("missing")], &wanted, 60);
+        engine(Limits::default()).run(&batch, &RunOptions::default()).unwrap();
+        assert!(batch.results().iter().all(|result| *result == Err(ErrorKind::NotFound)));
+        assert_eq!(remote.requests(), 1);
+    });
+}
+
+#[test]
+fn reads_of_no_bytes_make_no_request_and_targets_merge() {
+    within_a_minute(|| {
+        let remote = SimulatedRemote::new(SimulatedConfig::default()).unwrap();
+        let bytes = noise(1, 200_000);
+        remote.put("a", bytes.clone());
+        let mut targets = vec![vec![0u8; 10_000]; 10];
+        let mut wants: Vec<(usize, ByteRange, Option<&mut [u8]>)> = targets
+            .iter_mut()
+            .zip(0u64..)
+            .map(|(target, index)| (0, bounded(index * 10_100, 10_000), Some(&mut target[..])))
+            .collect();
+        wants.extend((0..5).map(|index| (0, bounded(index, 0), None)));
+        let batch = Reads::into(vec![remote.object("a")], wants, 100);
+        engine(Limits::default()).run(&batch, &RunOptions::default()).unwrap();
+        assert!(batch.results().iter().all(Result::is_ok));
+        drop(batch);
+        for (target, index) in targets.iter().zip(0usize..) {
+            assert!(*target == bytes[index * 10_100..][..10_000]);
+        }
+        assert_eq!(remote.requests(), 1);
+    });
+}
+
+/// Local batches go on while a remote one has filled its queue.
+#[test]
+fn a_slow_remote_does_not_hold_up_local_reads() {
+    within_a_minute(|| {
+        let config = SimulatedConfig { latency: Duration::from_millis(700), ..SimulatedConfig::default() };
+        let remote = SimulatedRemote::new(config).unwrap();
+        remote.put("a", noise(1, 100_000));
+        let memory = MemoryMedium::new();
+        memory.put("a", noise(1, 100_000));
+        let engine = engine(Limits { lanes: 1, remote_depth: 4, ..Limits::default() });
+        let wanted: Vec<(usize, ByteRange)> = (0..12).map(|index| (0, bounded(index * 5000, 10))).collect();
+        let (done, slow_done) = (AtomicU64::new(0), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let batch = Reads::new(vec![remote.object("a")], &wanted, 1);
+                engine.run(&batch, &RunOptions { priority: 3, ..RunOptions::default() }).unwrap();
+                slow_done.store(1, Ordering::SeqCst);
+            });
+            std::thread::sleep(Duration::from_millis(100));
+            let start = Instant::now();
+            while done.load(Ordering::SeqCst) < 20 {
+                let batch = Reads::new(vec![memory.object("a")], &wanted, 2);
+                engine.run(&batch, &RunOptions::default()).unwrap();
+                done.fetch_add(1, Ordering::SeqCst);
+            }
+            assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
+            assert_eq!(slow_done.load(Ordering::SeqCst), 0);
+        });
+    });
+}
