@@ -7,34 +7,34 @@ use swath_ioengine::{
     Planned, Token, Window,
 };
 
-pub fn bounded(offset: u64, len: u64) -> ByteRange {
+pub(crate) fn bounded(offset: u64, len: u64) -> ByteRange {
     ByteRange::Bounded { offset, len }
 }
 
 /// One read that a [`Reads`] batch wants.
-pub struct Want<'o> {
-    pub object: usize,
-    pub range: ByteRange,
+pub(crate) struct Want<'o> {
+    pub(crate) object: usize,
+    pub(crate) range: ByteRange,
     /// Where it lands, if not in the sink.
-    pub target: Mutex<Option<&'o mut [u8]>>,
-    pub got: Mutex<Vec<Result<Vec<u8>, ErrorKind>>>,
+    pub(crate) target: Mutex<Option<&'o mut [u8]>>,
+    pub(crate) got: Mutex<Vec<Result<Vec<u8>, ErrorKind>>>,
 }
 
 /// Any reads, `window_reads` of them in a window, and what came of each.
-pub struct Reads<'o> {
-    pub objects: Vec<ObjectRef>,
-    pub wants: Vec<Want<'o>>,
-    pub windows: Vec<Vec<usize>>,
-    pub spoiled: AtomicU64,
-    pub stale: AtomicU64,
+pub(crate) struct Reads<'o> {
+    pub(crate) objects: Vec<ObjectRef>,
+    pub(crate) wants: Vec<Want<'o>>,
+    pub(crate) windows: Vec<Vec<usize>>,
+    pub(crate) spoiled: AtomicU64,
+    pub(crate) stale: AtomicU64,
 }
 
 impl<'o> Reads<'o> {
-    pub fn new(objects: Vec<ObjectRef>, wanted: &[(usize, ByteRange)], window_reads: usize) -> Reads<'o> {
+    pub(crate) fn new(objects: Vec<ObjectRef>, wanted: &[(usize, ByteRange)], window_reads: usize) -> Reads<'o> {
         Reads::into(objects, wanted.iter().map(|(object, range)| (*object, *range, None)), window_reads)
     }
 
-    pub fn into(
+    pub(crate) fn into(
         objects: Vec<ObjectRef>,
         wanted: impl IntoIterator<Item = (usize, ByteRange, Option<&'o mut [u8]>)>,
         window_reads: usize,
@@ -61,7 +61,7 @@ impl<'o> Reads<'o> {
     }
 
     /// What each read came to; panics unless each was delivered once.
-    pub fn results(&self) -> Vec<Result<Vec<u8>, ErrorKind>> {
+    pub(crate) fn results(&self) -> Vec<Result<Vec<u8>, ErrorKind>> {
         let once = |(index, want): (usize, &Want<'_>)| {
             let got = want.got.lock().unwrap().clone();
             assert_eq!(got.len(), 1, "read {index} ({}) was delivered {} times", want.range, got.len());
@@ -114,15 +114,15 @@ impl Batch for Reads<'_> {
 }
 
 /// A batch made of functions.
-pub struct Made<P, D> {
-    pub windows: u64,
-    pub plan: P,
-    pub deliver: D,
-    pub stale: AtomicU64,
-    pub spoiled: fn(),
+pub(crate) struct Made<P, D> {
+    pub(crate) windows: u64,
+    pub(crate) plan: P,
+    pub(crate) deliver: D,
+    pub(crate) stale: AtomicU64,
+    pub(crate) spoiled: fn(),
 }
 
-pub fn made<P, D>(windows: u64, plan: P, deliver: D) -> Made<P, D>
+pub(crate) fn made<P, D>(windows: u64, plan: P, deliver: D) -> Made<P, D>
 where
     P: Fn(Cursor, &PlanContext<'_>, &mut Window<'_, '_>) -> Planned + Send + Sync,
     D: Fn(Token, Result<Arrival<'_>, Error>, &mut LaneContext<'_>) + Send + Sync,

@@ -9,7 +9,7 @@ use swath_ioengine::{
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     Memory,
     IoUring,
     PreadThreads,
@@ -22,38 +22,38 @@ pub enum Kind {
     FaultyInline(u64),
 }
 
-pub struct Stand {
-    pub engine: Engine,
-    pub medium: Medium,
+pub(crate) struct Stand {
+    pub(crate) engine: Engine,
+    pub(crate) medium: Medium,
     put: Box<dyn Fn(&str, &[u8]) + Send + Sync>,
     _keeps: Box<dyn Any + Send + Sync>,
 }
 
 impl Stand {
-    pub fn object(&self, key: &str) -> ObjectRef {
+    pub(crate) fn object(&self, key: &str) -> ObjectRef {
         ObjectRef { medium: self.medium.clone(), key: key.into() }
     }
 
-    pub fn put(&self, key: &str, bytes: &[u8]) {
+    pub(crate) fn put(&self, key: &str, bytes: &[u8]) {
         (self.put)(key, bytes);
     }
 }
 
 impl Kind {
-    pub fn is_inline(self) -> bool {
+    pub(crate) fn is_inline(self) -> bool {
         matches!(self, Kind::InlineMemory | Kind::InlineFiles | Kind::FaultyInline(_))
     }
 
-    pub fn is_remote(self) -> bool {
+    pub(crate) fn is_remote(self) -> bool {
         self == Kind::Simulated
     }
 
     /// A stand with two lanes, or one that reads on the calling thread as far as it can.
-    pub fn stand(self) -> Stand {
+    pub(crate) fn stand(self) -> Stand {
         self.stand_with(Limits { lanes: 2, ..Limits::default() })
     }
 
-    pub fn stand_with(self, limits: Limits) -> Stand {
+    pub(crate) fn stand_with(self, limits: Limits) -> Stand {
         let inline_max = if self.is_inline() { u64::MAX } else { 0 };
         let limits = Limits { inline_reads_max: inline_max, inline_bytes_max: inline_max, ..limits };
         let engine = Engine::new(EngineConfig { limits, freshness: Freshness::Checked });
@@ -126,7 +126,7 @@ fn simulated(engine: Engine) -> Stand {
 }
 
 /// Bytes that differ at every place and for every seed.
-pub fn noise(seed: u64, len: usize) -> Vec<u8> {
+pub(crate) fn noise(seed: u64, len: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut bytes = Vec::with_capacity(len + 8);
     while bytes.len() < len {
@@ -140,7 +140,7 @@ pub fn noise(seed: u64, len: usize) -> Vec<u8> {
 }
 
 /// Runs a test on a thread of its own and fails where it does not end.
-pub fn within_a_minute<T: Send + 'static>(test: impl FnOnce() -> T + Send + 'static) -> T {
+pub(crate) fn within_a_minute<T: Send + 'static>(test: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, ended) = mpsc::channel();
     let thread = std::thread::spawn(move || {
         let result = test();
@@ -157,7 +157,7 @@ pub fn within_a_minute<T: Send + 'static>(test: impl FnOnce() -> T + Send + 'sta
 }
 
 /// Waits, a minute at most, until something is so.
-pub fn until(what: &str, holds: impl Fn() -> bool) {
+pub(crate) fn until(what: &str, holds: impl Fn() -> bool) {
     for _ in 0..60_000 {
         if holds() {
             return;
