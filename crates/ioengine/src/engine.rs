@@ -65,6 +65,7 @@ pub(crate) struct Shared {
     starting: Mutex<()>,
     generation: u64,
     counters: Mutex<Vec<Arc<Counters>>>,
+    #[expect(clippy::vec_box, reason = "a lane is large, and moves at every small batch")]
     inline_lanes: Mutex<Vec<Box<Lane>>>,
     drivers: Mutex<Vec<String>>,
     extensions: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,

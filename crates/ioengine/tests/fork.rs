@@ -2,6 +2,7 @@
 //!
 //! A program of its own, without the test harness: the child of a fork has only the thread that forked.
 #![expect(unsafe_code, reason = "fork, alarm, waitpid and _exit have no safe wrapper")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "all of it is a test")]
 
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! How much memory a large batch takes: its output, the byte budget, and little more.
 #![expect(unsafe_code, reason = "counts what the allocator hands out")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "all of it is a test")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -158,11 +158,8 @@ impl Remote {
 
     fn transfer(&self, range: ByteRange) -> Duration {
         let rate = self.config.bytes_per_second.unwrap_or(0);
-        if rate == 0 {
-            Duration::ZERO
-        } else {
-            Duration::from_nanos(range.len_max().saturating_mul(1_000_000_000) / rate)
-        }
+        let ns = range.len_max().saturating_mul(1_000_000_000).checked_div(rate);
+        Duration::from_nanos(ns.unwrap_or(0))
     }
 }
 

@@ -30,7 +30,11 @@ pub(crate) struct Reads<'o> {
 }
 
 impl<'o> Reads<'o> {
-    pub(crate) fn new(objects: Vec<ObjectRef>, wanted: &[(usize, ByteRange)], window_reads: usize) -> Reads<'o> {
+    pub(crate) fn new(
+        objects: Vec<ObjectRef>,
+        wanted: &[(usize, ByteRange)],
+        window_reads: usize,
+    ) -> Reads<'o> {
         Reads::into(objects, wanted.iter().map(|(object, range)| (*object, *range, None)), window_reads)
     }
 

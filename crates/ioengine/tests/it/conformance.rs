@@ -355,7 +355,7 @@ fn planned_in_portions(kind: Kind) {
     let batch = made(
         2,
         |cursor: Cursor, _: &_, window: &mut Window<'_, '_>| {
-            if cursor.step % 3 != 0 {
+            if !cursor.step.is_multiple_of(3) {
                 window.set_object(object.clone());
                 window.read(bounded(cursor.step, 10), Token(cursor.step));
             }

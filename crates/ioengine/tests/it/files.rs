@@ -65,13 +65,15 @@ fn each(test: impl Fn(Folder) + Send + Sync + Clone + 'static) {
     }
 }
 
+type Outcome = Result<Vec<u8>, ErrorKind>;
+
 /// A batch that calls `between` once: after its file was opened and before the last of its reads.
 struct Interrupted<'a, F> {
     object: ObjectRef,
     reads: Vec<ByteRange>,
     between: F,
     done: AtomicBool,
-    got: Mutex<Vec<(u64, Result<Vec<u8>, ErrorKind>)>>,
+    got: Mutex<Vec<(u64, Outcome)>>,
     spoiled: Mutex<Vec<ErrorKind>>,
     folder: &'a Folder,
 }
@@ -118,7 +120,7 @@ fn interrupted(
     folder: &Folder,
     pages: u64,
     between: impl Fn(&Folder) + Send + Sync,
-) -> (Vec<Result<Vec<u8>, ErrorKind>>, Vec<ErrorKind>) {
+) -> (Vec<Outcome>, Vec<ErrorKind>) {
     let batch = Interrupted {
         object: folder.files.object("a"),
         reads: (0..pages).map(|page| bounded(page * 20_000, 4096)).collect(),
@@ -289,7 +291,7 @@ fn what_is_no_readable_file_is_an_error() {
 fn unreadable_files_are_denied() {
     each(|folder| {
         fs::write(folder.path("a"), b"secret").unwrap();
-        fs::set_permissions(folder.path("a"), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(folder.path("a"), fs::Permissions::from_mode(0o000)).unwrap();
         if fs::read(folder.path("a")).is_ok() {
             println!("skipped: this user may read everything");
             return;

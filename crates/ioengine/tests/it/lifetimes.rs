@@ -140,6 +140,25 @@ fn an_engine_dropped_with_reads_in_flight_reaps_them() {
     });
 }
 
+/// Once a waiter is told, the batch is the waiter's alone.
+#[test]
+fn a_finished_batch_is_let_go_before_its_waiter_is_told() {
+    within_a_minute(|| {
+        let engine = lanes(2);
+        for round in 0..300 {
+            let alive = Arc::new(());
+            let control = Control::new();
+            let options = RunOptions { control: control.clone(), ..RunOptions::default() };
+            let running = engine.spawn(simple(memory(), round % 20, Arc::clone(&alive), |_| {}), &options);
+            if round % 3 == 0 {
+                control.cancel();
+            }
+            let _ = running.wait();
+            assert_eq!(Arc::strong_count(&alive), 1);
+        }
+    });
+}
+
 /// A lane that waits for one batch keeps no other alive.
 #[test]
 fn waiting_and_idle_lanes_keep_no_batch() {

@@ -1,5 +1,13 @@
 //! The engine's behaviour, seen from outside.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::cast_possible_truncation,
+    reason = "all of it is tests"
+)]
+
 mod batches;
 mod conformance;
 mod faults;

@@ -22,10 +22,12 @@ pub(crate) enum Kind {
     FaultyInline(u64),
 }
 
+type Put = dyn Fn(&str, &[u8]) + Send + Sync;
+
 pub(crate) struct Stand {
     pub(crate) engine: Engine,
     pub(crate) medium: Medium,
-    put: Box<dyn Fn(&str, &[u8]) + Send + Sync>,
+    put: Box<Put>,
     _keeps: Box<dyn Any + Send + Sync>,
 }
 
