@@ -40,8 +40,10 @@ impl LoopNest {
             }
         } else {
             let inner = &mut self.loops[self.len - 1];
-            let source_span = isize::try_from(inner.count).unwrap_or(0) * inner.source_stride;
-            if source_span == axis.source_stride && inner.count * inner.target_stride == axis.target_stride {
+            // Strides are not checked against the chunk yet: their product may pass what memory holds.
+            let count = isize::try_from(inner.count).ok();
+            let source_span = count.and_then(|count| count.checked_mul(inner.source_stride));
+            if source_span == Some(axis.source_stride) && inner.count * inner.target_stride == axis.target_stride {
                 inner.count *= axis.count;
                 return;
             }
@@ -145,6 +147,10 @@ unsafe fn walk_inner(source: *const u8, target: *mut u8, loops: &[Loop], each: &
 
 /// Copies one run. Short ones by 16 bytes at a time, the last of them overlapping the one before: a call of memcpy costs
 /// more than that for the rows of small chunks.
+///
+/// # Safety
+///
+/// `len` bytes are readable from `source` and writable to `target`, and the two do not overlap.
 #[expect(unsafe_code, reason = "copies between addresses")]
 #[inline(always)]
 unsafe fn copy_run(source: *const u8, target: *mut u8, len: usize) {

@@ -10,3 +10,4 @@
 mod chains;
 mod corrupt;
 mod fixtures;
+mod stitch;
