@@ -1,1 +1,43 @@
 //! The Python wheel swath: conversion only, no logic.
+//!
+//! This is the native module `swath._swath`; `python/swath` re-exports it and holds what needs no Rust. What this crate
+//! does *not* know: codecs, chunk grids, files. It turns Python's objects into the facade's and back, gives up the GIL
+//! around every wait, and lets NumPy own all memory that arrays are read into.
+//!
+//! The wheel uses the stable ABI of CPython 3.12. That ABI has no free-threaded form, so a free-threaded interpreter
+//! refuses the wheel when it is installed; on any other the module says that it relies on the GIL (`gil_used`).
+
+#![forbid(unsafe_code)]
+
+mod array;
+mod errors;
+mod group;
+mod info;
+mod json;
+mod location;
+mod open;
+mod output;
+mod read;
+mod selection;
+mod stats;
+
+use pyo3::prelude::*;
+
+/// The native part of swath; import `swath` instead.
+#[pymodule(name = "_swath", gil_used = true)]
+mod module {
+    #[pymodule_export]
+    use crate::array::{Array, ArrayIterator};
+    #[pymodule_export]
+    use crate::group::Group;
+    #[pymodule_export]
+    use crate::info::Info;
+    #[pymodule_export]
+    use crate::open::{open, open_array, open_group, reopen};
+    #[pymodule_export]
+    use crate::stats::stats;
+
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "Python's name")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,48 @@
+"""Read huge Zarr archives by random crops, as fast as the hardware allows.
+
+``swath.open`` opens an array or a group for reading; ``array[...]`` reads one selection, ``array.read_many`` many at
+once. Every error is a ``swath.SwathError``.
+"""
+
+from swath._swath import Array, Group, Info, __version__, open, open_array, open_group, stats
+from swath.attributes import Attributes
+from swath.errors import (
+    CancelledError,
+    CorruptError,
+    DeadlineExceededError,
+    InternalError,
+    InvalidError,
+    MemberNotFoundError,
+    NotFoundError,
+    OutOfBoundsError,
+    StorageError,
+    SwathError,
+    SwathWarning,
+    UnsupportedError,
+    UnsupportedSelectionError,
+)
+
+__all__ = [
+    "Array",
+    "Attributes",
+    "CancelledError",
+    "CorruptError",
+    "DeadlineExceededError",
+    "Group",
+    "Info",
+    "InternalError",
+    "InvalidError",
+    "MemberNotFoundError",
+    "NotFoundError",
+    "OutOfBoundsError",
+    "StorageError",
+    "SwathError",
+    "SwathWarning",
+    "UnsupportedError",
+    "UnsupportedSelectionError",
+    "__version__",
+    "open",
+    "open_array",
+    "open_group",
+    "stats",
+]

@@ -1,0 +1,518 @@
+//! `swath.Array`.
+
+use crate::errors::raised;
+use crate::info::Info;
+use crate::location::{Lazy, Location};
+use crate::{json, read, selection};
+use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyTuple};
+use std::collections::hash_map::DefaultHasher;
+use std::ffi::OsString;
+use std::hash::{Hash, Hasher};
+use swath::codecs::Codec;
+use swath::{ArrayCodecs, Selection, ZarrFormat};
+
+/// A Zarr array on disk, opened for reading.
+///
+/// Made by `swath.open`, `swath.open_array`, or from a group. It holds metadata but no open file: it can be pickled (as
+/// its path), sent to other processes by fork, forkserver or spawn, and used from any number of threads. Two arrays are
+/// equal when they are stored at the same place.
+///
+/// Indexing reads from storage into a new NumPy array, with NumPy's rules for integers, slices (steps and negative
+/// numbers included) and `...`. What is not stored reads as the fill value. The GIL is released while a read runs, and
+/// Ctrl-C ends it.
+///
+/// Examples
+/// --------
+/// >>> array = swath.open_array("example.zarr")
+/// >>> array[0:4, :, 100:228, 100:228].shape
+/// (4, 3, 128, 128)
+#[pyclass(frozen, weakref, module = "swath")]
+pub(crate) struct Array {
+    lazy: Lazy<Opened>,
+    attributes: PyOnceLock<Py<PyAny>>,
+}
+
+/// An array once it is opened, with what every read needs of Python.
+pub(crate) struct Opened {
+    pub(crate) array: swath::Array,
+    pub(crate) dtype: Py<PyArrayDescr>,
+    pub(crate) name: String,
+}
+
+impl Opened {
+    fn new(py: Python<'_>, location: &Location, array: swath::Array) -> PyResult<Opened> {
+        let dtype = PyArrayDescr::new(py, array.data_type().numpy())?.unbind();
+        Ok(Opened { array, dtype, name: location.name() })
+    }
+
+    /// The selection that an index stands for.
+    pub(crate) fn parse(&self, index: &Bound<'_, PyAny>) -> PyResult<Selection> {
+        selection::parse(index, self.array.shape(), &self.name)
+    }
+
+    /// Codecs of the chunks that are decoded, each with its phrase, in encoding order.
+    fn codecs(&self) -> impl Iterator<Item = (&Codec, String)> {
+        let mut codecs = self.array.metadata().codecs();
+        while let ArrayCodecs::Sharding(sharding) = codecs {
+            codecs = &sharding.codecs;
+        }
+        let chain = match codecs {
+            ArrayCodecs::Chain(chain) => chain.as_slice(),
+            ArrayCodecs::Sharding(_) => &[],
+        };
+        chain.iter().zip(self.array.codecs())
+    }
+
+    fn chunk_grid(&self) -> impl Iterator<Item = u64> {
+        let axes = self.array.shape().iter().zip(self.array.chunk_shape());
+        axes.map(|(length, extent)| length.div_ceil((*extent).max(1)))
+    }
+}
+
+impl Array {
+    pub(crate) fn opened(py: Python<'_>, location: Location, array: swath::Array) -> PyResult<Array> {
+        let opened = Opened::new(py, &location, array)?;
+        Ok(Array { lazy: Lazy::opened(location, opened), attributes: PyOnceLock::new() })
+    }
+
+    pub(crate) fn unopened(location: Location) -> Array {
+        Array { lazy: Lazy::unopened(location), attributes: PyOnceLock::new() }
+    }
+
+    fn get(&self, py: Python<'_>) -> PyResult<&Opened> {
+        if let Some(opened) = self.lazy.known() {
+            return Ok(opened);
+        }
+        let location = &self.lazy.location;
+        self.lazy.get_with(py, swath::Array::open_in, |array| Opened::new(py, location, array))
+    }
+
+    fn metadata(&self, py: Python<'_>) -> PyResult<&swath::ArrayMetadata> {
+        Ok(self.get(py)?.array.metadata())
+    }
+
+    fn rank(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.get(py)?.array.shape().len())
+    }
+
+    fn phrases<'py>(
+        &self,
+        py: Python<'py>,
+        is_wanted: impl Fn(&Codec) -> bool,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let codecs = self.get(py)?.codecs().filter(|(codec, _)| is_wanted(codec));
+        PyTuple::new(py, codecs.map(|(_, phrase)| phrase).collect::<Vec<_>>())
+    }
+}
+
+#[pymethods]
+impl Array {
+    /// Read what an index selects.
+    ///
+    /// Parameters
+    /// ----------
+    /// index : int, slice, Ellipsis, or a tuple of them
+    ///     NumPy's basic indexing: negative numbers count from the end, steps may be negative, fewer entries than axes
+    ///     select the rest whole. An integer drops its axis.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray
+    ///     A new array in C order, of the array's dtype. As with zarr-python, an integer for every axis gives an array
+    ///     without dimensions, and `a[...]` or `a[()]` of an array without dimensions gives a NumPy scalar.
+    ///
+    /// Raises
+    /// ------
+    /// OutOfBoundsError
+    ///     An index lies outside its axis, or there are more indices than axes. An IndexError too.
+    /// UnsupportedSelectionError
+    ///     The index holds anything else: None, a boolean, a list or an array. An IndexError too.
+    /// CorruptError
+    ///     Stored bytes contradict the metadata or their checksum.
+    /// StorageError
+    ///     The storage failed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> array[0, ..., ::-2].shape
+    /// (3, 256, 128)
+    fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        read::item(py, self.get(py)?, index)
+    }
+
+    /// Read what an index selects, into `out` if it is given.
+    ///
+    /// Parameters
+    /// ----------
+    /// index : int, slice, Ellipsis, or a tuple of them; default ...
+    ///     As for `array[index]`.
+    /// out : numpy.ndarray, optional
+    ///     Where to write: a writable array, contiguous in C order, of exactly the result's shape and dtype. While it
+    ///     is written to, give it to no other read and leave it alone; after an error its content is undefined.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray
+    ///     `out`, or a new array; without dimensions where every axis is selected by an integer.
+    ///
+    /// Raises
+    /// ------
+    /// InvalidError
+    ///     `out` does not fit. A ValueError too.
+    /// OutOfBoundsError, UnsupportedSelectionError, CorruptError, StorageError
+    ///     As for `array[index]`.
+    ///
+    /// Examples
+    /// --------
+    /// >>> out = numpy.empty((3, 256, 256), array.dtype)
+    /// >>> array.read(0, out=out) is out
+    /// True
+    #[pyo3(signature = (index = None, out = None), text_signature = "($self, index=..., out=None)")]
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        index: Option<Given<'py>>,
+        out: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyUntypedArray>> {
+        let opened = self.get(py)?;
+        let selection = match index {
+            Some(Given(index)) => opened.parse(&index)?,
+            None => Selection::all(),
+        };
+        read::one(py, opened, &selection, out)
+    }
+
+    /// Read many selections at once. A chunk that several need is read and decoded once.
+    ///
+    /// Parameters
+    /// ----------
+    /// indexes : iterable of indexes
+    ///     Each as for `array[index]`.
+    /// out : numpy.ndarray, optional
+    ///     Where to write, as for `read`; of shape (n, ...). Not together with `stack=False`.
+    /// stack : bool, default True
+    ///     Whether to return one array. The selections must then have equal shapes.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray or list of numpy.ndarray
+    ///     One array of shape (n, ...), whose item i is the result of index i; with `stack=False` a list of n arrays of
+    ///     any shapes, which are views of one block of memory: copy what you keep for long.
+    ///
+    /// Raises
+    /// ------
+    /// InvalidError
+    ///     The shapes differ, there is nothing to stack, or `out` does not fit. A ValueError too.
+    /// OutOfBoundsError, UnsupportedSelectionError
+    ///     As for `array[index]`; nothing has been read.
+    /// CorruptError, StorageError
+    ///     Some selections could not be read; all others have been. The message names the first and counts them.
+    ///
+    /// Examples
+    /// --------
+    /// >>> array.read_many([numpy.s_[t, :, 0:128, 0:128] for t in (0, 5, 2)]).shape
+    /// (3, 3, 128, 128)
+    #[pyo3(signature = (indexes, out = None, *, stack = true))]
+    fn read_many<'py>(
+        &self,
+        py: Python<'py>,
+        indexes: &Bound<'py, PyAny>,
+        out: Option<&Bound<'py, PyAny>>,
+        stack: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let opened = self.get(py)?;
+        let selections = read::parse_many(opened, indexes)?;
+        match (stack, out) {
+            (true, out) => read::stacked(py, opened, &selections, out)?.into_bound_py_any(py),
+            (false, None) => read::listed(py, opened, &selections)?.into_bound_py_any(py),
+            (false, Some(_)) => Err(read::refused_out(py, opened)),
+        }
+    }
+
+    /// Read the whole array, for NumPy: `numpy.asarray(array)`.
+    ///
+    /// Parameters
+    /// ----------
+    /// dtype : dtype, optional
+    ///     What to convert to.
+    /// copy : bool, optional
+    ///     False is refused: a read always makes a new array.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray
+    ///
+    /// Raises
+    /// ------
+    /// InvalidError
+    ///     `copy` is False. A ValueError too.
+    #[pyo3(signature = (dtype = None, copy = None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let opened = self.get(py)?;
+        if copy == Some(false) {
+            return Err(read::refused_view(py, opened));
+        }
+        let array = read::one(py, opened, &Selection::all(), None)?;
+        match dtype {
+            None => array.into_bound_py_any(py),
+            Some(dtype) => array.call_method1(intern!(py, "astype"), (dtype,)),
+        }
+    }
+
+    /// Elements along the first axis.
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        let opened = self.get(py)?;
+        match opened.array.shape().first() {
+            Some(length) => Ok(usize::try_from(*length)?),
+            None => Err(PyTypeError::new_err("len() of an array without dimensions")),
+        }
+    }
+
+    /// Read the array item by item along its first axis.
+    fn __iter__(slf: Bound<'_, Self>) -> PyResult<ArrayIterator> {
+        let length = slf.len()?;
+        Ok(ArrayIterator { array: slf.into_any().unbind(), next: 0, length })
+    }
+
+    /// tuple of int : elements along each axis.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.get(py)?.array.shape())
+    }
+
+    /// int : the number of axes.
+    #[getter]
+    fn ndim(&self, py: Python<'_>) -> PyResult<usize> {
+        self.rank(py)
+    }
+
+    /// int : elements in all; 1 for an array without dimensions.
+    #[getter]
+    fn size(&self, py: Python<'_>) -> PyResult<u64> {
+        // The metadata was checked: the product fits.
+        Ok(self.get(py)?.array.shape().iter().product())
+    }
+
+    /// numpy.dtype : what reads give, in this machine's byte order.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDescr>> {
+        Ok(self.get(py)?.dtype.bind(py).clone())
+    }
+
+    /// int : bytes of the whole array once read.
+    #[getter]
+    fn nbytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let itemsize = self.get(py)?.dtype.bind(py).itemsize();
+        self.size(py)?.into_bound_py_any(py)?.mul(itemsize)
+    }
+
+    /// tuple of int : the read granularity, elements of a chunk along each axis; of an inner chunk in a sharded array.
+    #[getter]
+    fn chunks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.get(py)?.array.chunk_shape())
+    }
+
+    /// tuple of int or None : elements of a shard along each axis; None where the array is not sharded.
+    #[getter]
+    fn shards<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        self.get(py)?.array.shard_shape().map(|shape| PyTuple::new(py, shape)).transpose()
+    }
+
+    /// tuple of int : chunks along each axis, inner chunks in a sharded array.
+    #[getter]
+    fn cdata_shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.get(py)?.chunk_grid().collect::<Vec<_>>())
+    }
+
+    /// int : chunks in all, stored or not; inner chunks in a sharded array.
+    #[getter]
+    fn nchunks(&self, py: Python<'_>) -> PyResult<u64> {
+        // At most as many as elements.
+        Ok(self.get(py)?.chunk_grid().product())
+    }
+
+    /// numpy.generic or None : what elements that are not stored read as; None where a v2 array defines none (they read
+    /// as zeros then).
+    #[getter]
+    fn fill_value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let opened = self.get(py)?;
+        let metadata = opened.array.metadata();
+        let is_null = metadata.document().get("fill_value").is_none_or(serde_json::Value::is_null);
+        if metadata.zarr_format() == ZarrFormat::V2 && is_null {
+            return Ok(py.None().into_bound(py));
+        }
+        let bytes = PyBytes::new(py, metadata.fill_value().bytes());
+        let dtype = opened.dtype.bind(py);
+        py.import("numpy")?.getattr("frombuffer")?.call1((bytes, dtype))?.get_item(0)
+    }
+
+    /// Attributes : the user's attributes, a read-only mapping.
+    #[getter]
+    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let attributes = self.metadata(py)?.attributes();
+        let made =
+            self.attributes.get_or_try_init(py, || json::attributes(py, attributes).map(Bound::unbind))?;
+        Ok(made.bind(py).clone())
+    }
+
+    /// dict : the metadata document as it is stored, `zarr.json` or `.zarray`; a new dict each time.
+    #[getter(metadata)]
+    fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_python(py, self.metadata(py)?.document())
+    }
+
+    /// tuple of (str or None) or None : a name or None for each axis; None where the array names none.
+    #[getter]
+    fn dimension_names<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        self.metadata(py)?.dimension_names().map(|names| PyTuple::new(py, names)).transpose()
+    }
+
+    /// tuple of str : every codec that a chunk goes through, described, in encoding order.
+    #[getter]
+    fn codecs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        self.phrases(py, |_| true)
+    }
+
+    /// tuple of str : the codecs that compress or check a chunk's bytes, described, in encoding order.
+    #[getter]
+    fn compressors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        self.phrases(py, |codec| !matches!(codec, Codec::Bytes(_) | Codec::Transpose(_)))
+    }
+
+    /// int : the Zarr format, 2 or 3.
+    #[getter]
+    fn zarr_format(&self, py: Python<'_>) -> PyResult<u8> {
+        Ok(crate::info::format_number(self.metadata(py)?.zarr_format()))
+    }
+
+    /// bool : True, always.
+    #[getter]
+    fn read_only(&self) -> bool {
+        true
+    }
+
+    /// str : the path in the store with a slash in front: "/" for the root.
+    #[getter]
+    fn name(&self) -> String {
+        self.lazy.location.zarr_name()
+    }
+
+    /// str : the path in the store: "" for the root.
+    #[getter]
+    fn path(&self) -> &str {
+        self.lazy.location.path()
+    }
+
+    /// str : the last part of the path: "" for the root.
+    #[getter]
+    fn basename(&self) -> &str {
+        self.lazy.location.basename()
+    }
+
+    /// str : the array's directory, absolute; `swath.open` takes it.
+    #[getter]
+    fn store_path(&self) -> OsString {
+        self.lazy.location.directory().into_os_string()
+    }
+
+    /// Count the bytes of the stored chunks, by listing them: as long as that takes.
+    ///
+    /// Returns
+    /// -------
+    /// int
+    ///     Without the metadata documents.
+    ///
+    /// Raises
+    /// ------
+    /// StorageError
+    ///     The storage cannot be listed.
+    fn nbytes_stored(&self, py: Python<'_>) -> PyResult<u64> {
+        let opened = self.get(py)?;
+        let stored = py.detach(|| opened.array.stored_bytes()).map_err(|error| raised(py, &error))?;
+        Ok(stored.0)
+    }
+
+    /// Info : what the array is, in lines to read.
+    #[getter]
+    fn info(&self, py: Python<'_>) -> PyResult<Info> {
+        let opened = self.get(py)?;
+        Ok(Info::of_array(&self.lazy.location, &opened.array))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let name = self.lazy.location.name();
+        match self.get(py) {
+            Ok(opened) => {
+                let shape = crate::info::tuple(opened.array.shape());
+                format!("<swath.Array {name} shape={shape} dtype={}>", opened.array.data_type())
+            }
+            // A representation never fails; using the array will say why.
+            Err(_) => format!("<swath.Array {name} (cannot be opened)>"),
+        }
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        let other = other.cast::<Array>();
+        other.is_ok_and(|other| other.get().lazy.location.directory() == self.lazy.location.directory())
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.lazy.location.directory().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (&'static str, OsString, String))> {
+        let (root, path) = self.lazy.location.pickled();
+        Ok((py.import("swath._swath")?.getattr("_reopen")?, ("array", root, path)))
+    }
+}
+
+/// An argument that was given, None included.
+pub(crate) struct Given<'py>(Bound<'py, PyAny>);
+
+impl<'py> FromPyObject<'_, 'py> for Given<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Given(object.to_owned()))
+    }
+}
+
+/// Iterates over an array's first axis.
+#[pyclass(module = "swath")]
+pub(crate) struct ArrayIterator {
+    array: Py<PyAny>,
+    next: usize,
+    length: usize,
+}
+
+#[pymethods]
+impl ArrayIterator {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if self.length <= self.next {
+            return Ok(None);
+        }
+        let item = self.array.bind(py).get_item(self.next)?;
+        self.next += 1;
+        Ok(Some(item))
+    }
+}

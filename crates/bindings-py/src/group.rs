@@ -1,0 +1,293 @@
+//! `swath.Group`.
+
+use crate::errors::{raised, raised_for_member, warn};
+use crate::info::{Info, format_number, tree};
+use crate::json;
+use crate::location::{Lazy, Location};
+use crate::open::wrap;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyIterator, PyTuple};
+use std::collections::hash_map::DefaultHasher;
+use std::ffi::OsString;
+use std::hash::{Hash, Hasher};
+use swath::{Error, ErrorKind, Node};
+
+/// A Zarr group on disk, opened for reading: a mapping of names to arrays and groups.
+///
+/// Made by `swath.open`, `swath.open_group`, or from another group. It can be pickled (as its path) and used from any
+/// number of threads. Two groups are equal when they are stored at the same place. Where its writer consolidated the
+/// metadata, nothing further is read to list it.
+///
+/// Examples
+/// --------
+/// >>> group = swath.open_group("archive.zarr")
+/// >>> group["2020/t2m"].shape
+/// (8760, 721, 1440)
+#[pyclass(frozen, weakref, module = "swath")]
+pub(crate) struct Group {
+    lazy: Lazy<swath::Group>,
+    attributes: PyOnceLock<Py<PyAny>>,
+}
+
+impl Group {
+    pub(crate) fn opened(location: Location, group: swath::Group) -> Group {
+        Group { lazy: Lazy::opened(location, group), attributes: PyOnceLock::new() }
+    }
+
+    pub(crate) fn unopened(location: Location) -> Group {
+        Group { lazy: Lazy::unopened(location), attributes: PyOnceLock::new() }
+    }
+
+    fn get(&self, py: Python<'_>) -> PyResult<&swath::Group> {
+        self.lazy.get_with(py, swath::Group::open_in, Ok)
+    }
+
+    fn children(&self, py: Python<'_>) -> PyResult<Vec<(String, Result<Node, Error>)>> {
+        let group = self.get(py)?;
+        py.detach(|| group.children()).map_err(|error| raised(py, &error))
+    }
+
+    fn nodes_below(&self, py: Python<'_>) -> PyResult<Vec<(String, Result<Node, Error>)>> {
+        let group = self.get(py)?;
+        py.detach(|| group.walk()).map_err(|error| raised(py, &error))
+    }
+
+    /// The nodes that can be opened, by name; a warning for each of the others.
+    fn pairs<'py>(
+        &self,
+        py: Python<'py>,
+        nodes: Vec<(String, Result<Node, Error>)>,
+        is_wanted: impl Fn(&Node) -> bool,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let mut pairs = Vec::with_capacity(nodes.len());
+        for (name, node) in nodes {
+            match node {
+                Ok(node) if is_wanted(&node) => pairs.push((name, wrap(py, &self.lazy.location, node)?)),
+                Ok(_) => {}
+                Err(error) => warn(py, &format!("left out, because it cannot be opened: {error}"))?,
+            }
+        }
+        PyTuple::new(py, pairs)
+    }
+}
+
+#[pymethods]
+impl Group {
+    /// Open the array or group at a path below this group.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str
+    ///     Relative to this group: "t2m", "2020/t2m".
+    ///
+    /// Returns
+    /// -------
+    /// Array or Group
+    ///
+    /// Raises
+    /// ------
+    /// MemberNotFoundError
+    ///     There is none. A KeyError and a FileNotFoundError too.
+    /// InvalidError, UnsupportedError
+    ///     As `swath.open`.
+    ///
+    /// Examples
+    /// --------
+    /// >>> group["2020/t2m"].dtype
+    /// dtype('float32')
+    fn __getitem__<'py>(&self, py: Python<'py>, path: &str) -> PyResult<Bound<'py, PyAny>> {
+        let group = self.get(py)?;
+        let node = py.detach(|| group.get(path)).map_err(|error| raised_for_member(py, &error))?;
+        wrap(py, &self.lazy.location, node)
+    }
+
+    /// Whether there is an array or a group at a path below this group.
+    fn __contains__(&self, py: Python<'_>, path: &str) -> PyResult<bool> {
+        let group = self.get(py)?;
+        match py.detach(|| group.get(path)) {
+            Ok(_) => Ok(true),
+            Err(error) => match error.kind() {
+                ErrorKind::NotFound => Ok(false),
+                // It is there, and swath cannot read it.
+                ErrorKind::Unsupported | ErrorKind::Invalid => Ok(true),
+                _ => Err(raised(py, &error)),
+            },
+        }
+    }
+
+    /// The names directly below.
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.keys(py)?.try_iter()
+    }
+
+    /// The number of arrays and groups directly below.
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.children(py)?.len())
+    }
+
+    /// List the names of the arrays and groups directly below, those that swath cannot read included.
+    ///
+    /// Returns
+    /// -------
+    /// tuple of str
+    ///     Sorted.
+    ///
+    /// Raises
+    /// ------
+    /// StorageError
+    ///     The storage cannot be listed.
+    fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.children(py)?.into_iter().map(|(name, _)| name).collect::<Vec<_>>())
+    }
+
+    /// Open the arrays and groups directly below.
+    ///
+    /// Returns
+    /// -------
+    /// tuple of (str, Array or Group)
+    ///     Sorted by name. Nodes that swath cannot open are left out, each with a `SwathWarning`.
+    ///
+    /// Raises
+    /// ------
+    /// StorageError
+    ///     The storage cannot be listed.
+    fn members<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let children = self.children(py)?;
+        self.pairs(py, children, |_| true)
+    }
+
+    /// Open the arrays directly below.
+    ///
+    /// Returns
+    /// -------
+    /// tuple of (str, Array)
+    ///     As `members`.
+    fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let children = self.children(py)?;
+        self.pairs(py, children, |node| matches!(node, Node::Array(_)))
+    }
+
+    /// Open the groups directly below.
+    ///
+    /// Returns
+    /// -------
+    /// tuple of (str, Group)
+    ///     As `members`.
+    fn groups<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let children = self.children(py)?;
+        self.pairs(py, children, |node| matches!(node, Node::Group(_)))
+    }
+
+    /// Open every array and group below, at any depth.
+    ///
+    /// Returns
+    /// -------
+    /// tuple of (str, Array or Group)
+    ///     By path relative to this group: each group before what it holds. Nodes that swath cannot open are left out,
+    ///     each with a `SwathWarning`.
+    ///
+    /// Raises
+    /// ------
+    /// StorageError
+    ///     The storage cannot be listed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> [path for path, node in group.walk()]
+    /// ['2020', '2020/t2m']
+    fn walk<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let nodes = self.nodes_below(py)?;
+        self.pairs(py, nodes, |_| true)
+    }
+
+    /// Draw everything below as a tree.
+    ///
+    /// Returns
+    /// -------
+    /// Info
+    ///     Text that prints as it is: names, shapes, data types, and for what swath cannot open the reason.
+    ///
+    /// Raises
+    /// ------
+    /// StorageError
+    ///     The storage cannot be listed.
+    fn tree(&self, py: Python<'_>) -> PyResult<Info> {
+        let nodes = self.nodes_below(py)?;
+        Ok(Info::from(tree(&self.name(), &nodes)))
+    }
+
+    /// Attributes : the user's attributes, a read-only mapping.
+    #[getter]
+    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let attributes = self.get(py)?.attributes();
+        let made =
+            self.attributes.get_or_try_init(py, || json::attributes(py, attributes).map(Bound::unbind))?;
+        Ok(made.bind(py).clone())
+    }
+
+    /// int : the Zarr format, 2 or 3.
+    #[getter]
+    fn zarr_format(&self, py: Python<'_>) -> PyResult<u8> {
+        Ok(format_number(self.get(py)?.zarr_format()))
+    }
+
+    /// bool : True, always.
+    #[getter]
+    fn read_only(&self) -> bool {
+        true
+    }
+
+    /// str : the path in the store with a slash in front: "/" for the root.
+    #[getter]
+    fn name(&self) -> String {
+        self.lazy.location.zarr_name()
+    }
+
+    /// str : the path in the store: "" for the root.
+    #[getter]
+    fn path(&self) -> &str {
+        self.lazy.location.path()
+    }
+
+    /// str : the last part of the path: "" for the root.
+    #[getter]
+    fn basename(&self) -> &str {
+        self.lazy.location.basename()
+    }
+
+    /// str : the group's directory, absolute; `swath.open` takes it.
+    #[getter]
+    fn store_path(&self) -> OsString {
+        self.lazy.location.directory().into_os_string()
+    }
+
+    /// Info : what the group is, in lines to read.
+    #[getter]
+    fn info(&self, py: Python<'_>) -> PyResult<Info> {
+        Ok(Info::of_group(&self.lazy.location, self.get(py)?))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<swath.Group {}>", self.lazy.location.name())
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        let other = other.cast::<Group>();
+        other.is_ok_and(|other| other.get().lazy.location.directory() == self.lazy.location.directory())
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.lazy.location.directory().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (&'static str, OsString, String))> {
+        let (root, path) = self.lazy.location.pickled();
+        Ok((py.import("swath._swath")?.getattr("_reopen")?, ("group", root, path)))
+    }
+}

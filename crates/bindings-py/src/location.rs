@@ -1,0 +1,103 @@
+//! Where a node is, and the node once it is opened.
+
+use crate::errors::raised;
+use pyo3::prelude::*;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use swath::{Error, Store};
+
+/// A store's directory, and a node's path in it. All that a pickle holds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Location {
+    root: PathBuf,
+    path: String,
+}
+
+impl Location {
+    /// The node at `path` of the store in `root`, which is made absolute: a pickle may be read in a process with
+    /// another working directory.
+    pub(crate) fn new(root: &Path, path: &str) -> Location {
+        let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+        Location { root, path: path.trim_matches('/').to_owned() }
+    }
+
+    /// The same store at another path.
+    pub(crate) fn with_path(&self, path: &str) -> Location {
+        Location { root: self.root.clone(), path: path.to_owned() }
+    }
+
+    pub(crate) fn store(&self) -> Result<Store, Error> {
+        Store::directory(&self.root)
+    }
+
+    /// The node's path in its store; empty for the root.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The node's directory.
+    pub(crate) fn directory(&self) -> PathBuf {
+        if self.path.is_empty() { self.root.clone() } else { self.root.join(&self.path) }
+    }
+
+    /// The directory, for people.
+    pub(crate) fn name(&self) -> String {
+        self.directory().to_string_lossy().into_owned()
+    }
+
+    /// zarr-python's `name`: the path with a slash in front.
+    pub(crate) fn zarr_name(&self) -> String {
+        format!("/{}", self.path)
+    }
+
+    /// The last part of the path; empty for the root.
+    pub(crate) fn basename(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// What `reopen` makes the location of again.
+    pub(crate) fn pickled(&self) -> (OsString, String) {
+        (self.root.clone().into_os_string(), self.path.clone())
+    }
+}
+
+/// A node that is opened when it is first used: at once by `swath.open`, later where it comes from a pickle.
+pub(crate) struct Lazy<T> {
+    pub(crate) location: Location,
+    node: OnceLock<T>,
+}
+
+impl<T> Lazy<T> {
+    pub(crate) fn opened(location: Location, node: T) -> Lazy<T> {
+        Lazy { location, node: OnceLock::from(node) }
+    }
+
+    pub(crate) fn unopened(location: Location) -> Lazy<T> {
+        Lazy { location, node: OnceLock::new() }
+    }
+}
+
+impl<T: Send + Sync> Lazy<T> {
+    /// The node, opened by `open` without the GIL and made by `make` with it. Threads that get here at the same time
+    /// each open it, and all use the first one's: a lock held meanwhile could be inherited by a forked child.
+    pub(crate) fn get_with<N: Send>(
+        &self,
+        py: Python<'_>,
+        open: impl FnOnce(&Store, &str) -> Result<N, Error> + Send,
+        make: impl FnOnce(N) -> PyResult<T>,
+    ) -> PyResult<&T> {
+        if let Some(node) = self.node.get() {
+            return Ok(node);
+        }
+        let location = &self.location;
+        let opened = py.detach(|| location.store().and_then(|store| open(&store, location.path())));
+        let node = make(opened.map_err(|error| raised(py, &error))?)?;
+        Ok(self.node.get_or_init(|| node))
+    }
+
+    /// The node, if it was opened.
+    pub(crate) fn known(&self) -> Option<&T> {
+        self.node.get()
+    }
+}

@@ -1,0 +1,130 @@
+//! Python's indexes as selections.
+
+use crate::errors::{Class, error};
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyEllipsis, PySlice, PyTuple};
+use std::num::NonZeroI64;
+use swath::{AxisSelection, Selection};
+
+/// The selection that `index` stands for, in an array of `shape` that errors call `name`.
+pub(crate) fn parse(index: &Bound<'_, PyAny>, shape: &[u64], name: &str) -> PyResult<Selection> {
+    let parser = Parser { shape, name };
+    let Ok(entries) = index.cast::<PyTuple>() else {
+        return Ok(Selection::new(vec![parser.entry(index, 0)?]));
+    };
+    let given = entries.len();
+    let mut axes = Vec::with_capacity(given);
+    let mut axis = 0;
+    for entry in entries.iter_borrowed() {
+        let entry = parser.entry(&entry, axis)?;
+        // Behind an ellipsis, axes count from the last. Where there are too many, `resolve` says so.
+        axis = match entry {
+            AxisSelection::Ellipsis => shape.len().saturating_sub(given - axes.len() - 1),
+            _ => axis + 1,
+        };
+        axes.push(entry);
+    }
+    Ok(Selection::new(axes))
+}
+
+/// True where no axis is left to the result, and zarr-python gives a scalar: it does for `a[...]` and `a[()]` of an
+/// array without dimensions and for `a[..., 1, 2]`, but not for `a[1, 2]`, which gives an array without dimensions.
+pub(crate) fn gives_scalar(selection: &Selection) -> bool {
+    let is_index = |axis: &AxisSelection| matches!(axis, AxisSelection::Index(_));
+    selection.axes().is_empty() || !selection.axes().iter().all(is_index)
+}
+
+struct Parser<'a> {
+    shape: &'a [u64],
+    name: &'a str,
+}
+
+impl Parser<'_> {
+    fn entry(&self, entry: &Bound<'_, PyAny>, axis: usize) -> PyResult<AxisSelection> {
+        if let Ok(slice) = entry.cast::<PySlice>() {
+            return self.slice(slice, axis);
+        }
+        if entry.is_instance_of::<PyEllipsis>() {
+            return Ok(AxisSelection::Ellipsis);
+        }
+        let is_array = || entry.cast::<PyUntypedArray>().is_ok_and(|array| array.ndim() != 0);
+        if entry.is_instance_of::<PyBool>() || is_array() {
+            return Err(self.unsupported(entry));
+        }
+        match entry.extract::<i64>() {
+            Ok(index) => Ok(AxisSelection::Index(index)),
+            Err(failed) if failed.is_instance_of::<PyOverflowError>(entry.py()) => {
+                Err(self.out_of_bounds(entry, axis))
+            }
+            Err(failed) if failed.is_instance_of::<PyTypeError>(entry.py()) => Err(self.unsupported(entry)),
+            Err(failed) => Err(failed),
+        }
+    }
+
+    /// Python resolves the slice against the axis itself, so that its rules, and any `__index__`, are Python's.
+    fn slice(&self, slice: &Bound<'_, PySlice>, axis: usize) -> PyResult<AxisSelection> {
+        let length = self.shape.get(axis).copied().unwrap_or(0);
+        let length = isize::try_from(length).unwrap_or(isize::MAX);
+        let resolved = slice.indices(length).map_err(|failed| self.refused_slice(slice, failed))?;
+        let step = i64::try_from(resolved.step).ok().and_then(NonZeroI64::new);
+        match step.filter(|_| resolved.slicelength != 0) {
+            None => Ok(AxisSelection::Slice {
+                start: Some(0),
+                stop: Some(0),
+                step: NonZeroI64::MIN.saturating_abs(),
+            }),
+            Some(step) => {
+                // A slice that goes back past the first element stops at -1, which as a selection would be the last.
+                let start = i64::try_from(resolved.start).ok();
+                let stop = i64::try_from(resolved.stop).ok().filter(|stop| 0 <= *stop);
+                Ok(AxisSelection::Slice { start, stop, step })
+            }
+        }
+    }
+
+    fn refused_slice(&self, slice: &Bound<'_, PySlice>, failed: PyErr) -> PyErr {
+        let py = slice.py();
+        let class = if failed.is_instance_of::<PyValueError>(py) {
+            Class::Invalid
+        } else if failed.is_instance_of::<PyTypeError>(py) {
+            Class::UnsupportedSelection
+        } else {
+            return failed;
+        };
+        let message = format!("invalid selection: {} in {}", failed.value(py), shown(slice.as_any()));
+        let raised = error(py, class, &message, self.name);
+        raised.set_cause(py, Some(failed));
+        raised
+    }
+
+    fn unsupported(&self, entry: &Bound<'_, PyAny>) -> PyErr {
+        let what = if entry.is_none() { "None (numpy.newaxis)".to_owned() } else { shown(entry) };
+        let message = format!(
+            "not supported: a selection by {what}; swath selects by integers, slices and `...`, or a tuple of them"
+        );
+        error(entry.py(), Class::UnsupportedSelection, &message, self.name)
+    }
+
+    fn out_of_bounds(&self, entry: &Bound<'_, PyAny>, axis: usize) -> PyErr {
+        let length = self.shape.get(axis).copied().unwrap_or(0);
+        let message = format!(
+            "out of bounds: index {} is out of bounds for axis {axis} with length {length}",
+            shown(entry)
+        );
+        error(entry.py(), Class::OutOfBounds, &message, self.name)
+    }
+}
+
+/// An object's type, and its `repr` where that is short.
+fn shown(object: &Bound<'_, PyAny>) -> String {
+    const CHARACTERS_MAX: usize = 60;
+    let type_name = object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string());
+    match object.repr() {
+        Ok(text) if text.to_string_lossy().chars().count() <= CHARACTERS_MAX => {
+            format!("{} ({type_name})", text.to_string_lossy())
+        }
+        _ => format!("an object of type {type_name}"),
+    }
+}
