@@ -35,6 +35,7 @@ impl ByteRange {
     ///
     /// [`UnexpectedEnd`](ErrorKind::UnexpectedEnd) where a bounded range reaches past `size` (or past `u64::MAX`),
     /// [`LimitExceeded`](ErrorKind::LimitExceeded) where a whole object is larger than its bound.
+    #[inline]
     pub fn resolve(self, size: u64) -> Result<(u64, u64), Error> {
         match self {
             ByteRange::Bounded { offset: _, len: 0 } => Ok((0, 0)),
@@ -56,6 +57,7 @@ impl ByteRange {
     }
 
     /// Most bytes that the range can yield.
+    #[inline]
     pub fn len_max(self) -> u64 {
         match self {
             ByteRange::Bounded { len, .. } | ByteRange::Suffix { len } => len,
@@ -81,10 +83,17 @@ impl fmt::Display for ByteRange {
 /// # Errors
 ///
 /// [`LimitExceeded`](ErrorKind::LimitExceeded) where this machine's address space cannot hold it.
+#[inline]
 pub fn memory_len(len: u64) -> Result<usize, Error> {
-    usize::try_from(len).ok().filter(|len| *len <= isize::MAX.unsigned_abs()).ok_or_else(|| {
-        Error::new(ErrorKind::LimitExceeded, format!("{len} bytes do not fit this machine's memory"))
-    })
+    match usize::try_from(len) {
+        Ok(len) if len <= isize::MAX.unsigned_abs() => Ok(len),
+        Ok(_) | Err(_) => Err(too_long(len)),
+    }
+}
+
+#[cold]
+fn too_long(len: u64) -> Error {
+    Error::new(ErrorKind::LimitExceeded, format!("{len} bytes do not fit this machine's memory"))
 }
 
 /// A memory length as a storage length, which always fits.

@@ -100,8 +100,8 @@ impl Counter {
 }
 
 impl Counters {
-    pub(crate) fn record_latency(&self, elapsed: std::time::Duration) {
-        let micros = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
+    pub(crate) fn record_latency(&self, elapsed_ns: u64) {
+        let micros = elapsed_ns / 1000;
         let bucket = (u64::BITS - micros.leading_zeros()) as usize;
         self.latency[bucket.min(LATENCY_BUCKETS - 1)].add(1);
     }

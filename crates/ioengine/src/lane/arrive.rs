@@ -7,11 +7,10 @@ use crate::coalesce::{PhysicalRead, Piece};
 use crate::driver::{Completion, Outcome, ReadTarget};
 use crate::remote::RemoteCompletion;
 use crate::{ByteRange, Error, ErrorKind, memory_len, storage_len};
-use std::time::Instant;
 
 impl Lane {
     /// Takes what drivers and sources have completed.
-    pub(super) fn reap(&mut self, now: Instant) {
+    pub(super) fn reap(&mut self) {
         let mut completions = std::mem::take(&mut self.completions);
         for station in &mut self.stations {
             if let Reader::Local { driver, .. } = &mut station.reader {
@@ -19,7 +18,7 @@ impl Lane {
             }
         }
         for completion in completions.drain(..) {
-            self.complete(completion, now);
+            self.complete(completion);
         }
         self.completions = completions;
         if !self.stations.iter().any(|station| matches!(station.reader, Reader::Remote)) {
@@ -28,21 +27,21 @@ impl Lane {
         let mut arrived = std::mem::take(&mut self.remote_completions);
         self.inbox.take(&mut arrived);
         for completion in arrived.drain(..) {
-            self.complete_remote(completion, now);
+            self.complete_remote(completion);
         }
         self.remote_completions = arrived;
     }
 
-    fn land(&mut self, slot: u32, now: Instant) -> Option<Flight> {
+    fn land(&mut self, slot: u32) -> Option<Flight> {
         let flight = self.flights.take(slot)?;
         self.stations[flight.station].in_flight -= 1;
-        self.counters.record_latency(now.saturating_duration_since(flight.submitted));
+        self.counters.record_latency(self.now_ns.saturating_sub(flight.submitted_ns));
         Some(flight)
     }
 
-    fn complete(&mut self, completion: Completion, now: Instant) {
+    fn complete(&mut self, completion: Completion) {
         let Completion { slot, target, outcome } = completion;
-        let Some(mut flight) = self.land(slot, now) else { return };
+        let Some(mut flight) = self.land(slot) else { return };
         match outcome {
             Outcome::Filled(read) => {
                 flight.filled += read;
@@ -62,8 +61,8 @@ impl Lane {
         }
     }
 
-    fn complete_remote(&mut self, completion: RemoteCompletion, now: Instant) {
-        let Some(flight) = self.land(completion.slot, now) else { return };
+    fn complete_remote(&mut self, completion: RemoteCompletion) {
+        let Some(flight) = self.land(completion.slot) else { return };
         let changed = completion.result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Changed);
         if let Some(window) = self.windows.get_mut(flight.window)
             && (window.stale || changed && window.memory.storage.expected.is_some() && !window.told)

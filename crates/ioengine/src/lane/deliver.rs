@@ -125,7 +125,7 @@ impl Lane {
         let tools = Tools { scratch, follow_ups };
         let outcome = catch_unwind(AssertUnwindSafe(|| deliver_read(window, read, arrival, tools)));
         match outcome {
-            Ok(()) => batch.control.count(1, 0),
+            Ok(()) => window.count(1, 0),
             Err(panic) => batch.poison("a delivery", panic.as_ref()),
         }
         self.take_follow_ups(&batch);
@@ -141,8 +141,7 @@ impl Lane {
     ) {
         let Lane { windows, scratch, follow_ups, .. } = self;
         let Some(window) = windows.get_mut(index) else { return };
-        let batch = Arc::clone(&window.batch);
-        if batch.is_ended_early() || window.stale {
+        if window.batch.is_ended_early() || window.stale {
             return;
         }
         window.told = true;
@@ -153,7 +152,7 @@ impl Lane {
         }
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             if changed {
-                batch.batch().stale(window.cursor);
+                window.batch.batch().stale(window.cursor);
             }
             let mut bytes = 0;
             for part in parts {
@@ -162,10 +161,13 @@ impl Lane {
             bytes
         }));
         match outcome {
-            Ok(bytes) => batch.control.count(reads, storage_len(bytes)),
-            Err(panic) => batch.poison("a delivery", panic.as_ref()),
+            Ok(bytes) => window.count(reads, storage_len(bytes)),
+            Err(panic) => window.batch.poison("a delivery", panic.as_ref()),
         }
-        self.take_follow_ups(&batch);
+        if !self.follow_ups.is_empty() {
+            let batch = Arc::clone(&window.batch);
+            self.take_follow_ups(&batch);
+        }
     }
 
     fn take_follow_ups(&mut self, batch: &Arc<BatchState>) {
@@ -205,7 +207,8 @@ impl Lane {
 
     /// Takes a window of which nothing is in flight off the lane.
     fn close(&mut self, index: u32) -> Option<Box<OpenWindow>> {
-        let window = self.windows.take(index)?;
+        let mut window = self.windows.take(index)?;
+        window.flush_counts();
         // Pieces of splits that wait for others which were never issued.
         self.free_budget(window.held_bytes());
         for station in &mut self.stations {

@@ -11,12 +11,11 @@ use crate::{Error, ErrorKind, Medium, memory_len};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 impl Lane {
     /// Issues reads of a station's windows until its depth, the byte budget or one submission's worth is reached.
     /// Returns how many.
-    pub(super) fn issue(&mut self, station: usize, now: Instant) -> usize {
+    pub(super) fn issue(&mut self, station: usize) -> usize {
         let mut issued = 0;
         while issued < self.shared.config.limits.submit_batch {
             let Station { queue_front: Some(index), has_room: true } = self.look(station) else { break };
@@ -29,7 +28,7 @@ impl Lane {
                     if let Some(window) = self.windows.get_mut(index) {
                         window.next += 1;
                     }
-                    self.start((index, station), physical, budget_bytes, now);
+                    self.start((index, station), physical, budget_bytes);
                     issued += 1;
                 }
                 None => {
@@ -88,13 +87,7 @@ impl Lane {
         }
     }
 
-    fn start(
-        &mut self,
-        (index, station): (u32, usize),
-        physical: PhysicalRead,
-        budget_bytes: usize,
-        now: Instant,
-    ) {
+    fn start(&mut self, (index, station): (u32, usize), physical: PhysicalRead, budget_bytes: usize) {
         self.bytes_in_flight += budget_bytes;
         let mut flight = Flight {
             window: index,
@@ -103,7 +96,7 @@ impl Lane {
             filled: 0,
             attempts: 0,
             budget_bytes,
-            submitted: now,
+            submitted_ns: self.now_ns,
             held: None,
         };
         match self.target_for(&flight) {

@@ -75,6 +75,9 @@ pub(crate) struct Lane {
     /// On a caller's thread: what may still be read there.
     inline_allowance: Allowance,
     epoch_seen: u64,
+    /// When the lane was made, and how long ago that was at the beginning of this turn: reads are timed by turns.
+    made: Instant,
+    now_ns: u64,
     cancel_epoch_seen: u64,
     bytes_in_flight: usize,
     bytes_max: usize,
@@ -126,6 +129,8 @@ impl Lane {
             next_candidate: 0,
             inline_allowance: Allowance::default(),
             epoch_seen: u64::MAX,
+            made: Instant::now(),
+            now_ns: 0,
             cancel_epoch_seen: shared.cancel_epoch.load(Ordering::SeqCst),
             bytes_in_flight: 0,
             bytes_max: shared.lane_bytes_max(),
@@ -171,10 +176,11 @@ impl Lane {
 
     /// Does what can be done without waiting: takes what has arrived, refills the queues, delivers.
     pub(crate) fn turn(&mut self, now: Instant) -> Turn {
+        self.now_ns = u64::try_from(now.saturating_duration_since(self.made).as_nanos()).unwrap_or(u64::MAX);
         self.shared.deadlines.end_due(now);
         self.look_for_batches();
         self.cancel_ended();
-        self.reap(now);
+        self.reap();
         let issued = self.refill(now);
         let delivered = self.deliver();
         if 0 < issued + delivered {
@@ -190,7 +196,7 @@ impl Lane {
     fn refill(&mut self, now: Instant) -> usize {
         let mut worked = 0;
         loop {
-            let issued: usize = (0..self.stations.len()).map(|station| self.issue(station, now)).sum();
+            let issued: usize = (0..self.stations.len()).map(|station| self.issue(station)).sum();
             worked += issued;
             if self.shared.config.limits.submit_batch <= worked || !self.plan_next(now) {
                 break;

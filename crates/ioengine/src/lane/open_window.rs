@@ -47,7 +47,13 @@ pub(crate) struct OpenWindow {
     /// Set when the object turned out to be another version than the plan expected: planned anew once nothing is in
     /// flight.
     pub(crate) stale: bool,
+    /// Reads and bytes delivered and not yet told to the batch's control, whose counters all lanes share.
+    uncounted_reads: u64,
+    uncounted_bytes: u64,
 }
+
+/// Reads delivered between two updates of a batch's progress.
+const COUNTED_READS: u64 = 32;
 
 impl OpenWindow {
     pub(crate) fn new(
@@ -68,6 +74,8 @@ impl OpenWindow {
             deferred: false,
             told: false,
             stale: false,
+            uncounted_reads: 0,
+            uncounted_bytes: 0,
         })
     }
 
@@ -79,6 +87,20 @@ impl OpenWindow {
     /// Physical reads not yet issued.
     pub(crate) fn unissued(&self) -> usize {
         self.memory.physical.len() - self.next
+    }
+
+    /// Counts reads and bytes into the batch's progress, some at a time.
+    pub(crate) fn count(&mut self, reads: u64, bytes: u64) {
+        self.uncounted_reads += reads;
+        self.uncounted_bytes += bytes;
+        if COUNTED_READS <= self.uncounted_reads {
+            self.flush_counts();
+        }
+    }
+
+    pub(crate) fn flush_counts(&mut self) {
+        let reads = std::mem::take(&mut self.uncounted_reads);
+        self.batch.control.count(reads, std::mem::take(&mut self.uncounted_bytes));
     }
 
     /// Issues none of the reads that are left.
@@ -194,7 +216,8 @@ pub(crate) struct Flight {
     pub(crate) attempts: u32,
     /// Bytes that count against the budget until the read is delivered.
     pub(crate) budget_bytes: usize,
-    pub(crate) submitted: std::time::Instant,
+    /// When, in ns of the lane's clock.
+    pub(crate) submitted_ns: u64,
     /// For drivers that lend or give: where a copy of the bytes shall go.
     pub(crate) held: Option<ReadTarget>,
 }
