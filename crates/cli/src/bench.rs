@@ -1,0 +1,75 @@
+//! `swath bench`: how fast random crops of an array are read.
+
+use crate::bench_report::Bench;
+use crate::bench_run::{Amount, Plan, run_plan};
+use crate::crops::{CropShape, Crops};
+use crate::interrupt::Interrupt;
+use crate::{failure, locate, quantity};
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The arguments of `swath bench`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The array: a directory, or a path below a group.
+    path: PathBuf,
+    /// Elements of a crop along each axis, such as 4,10,128,128.
+    #[arg(long, value_name = "SHAPE")]
+    crop: CropShape,
+    /// How many crops to read.
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    count: u64,
+    /// How many crops one call reads.
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
+    batch: u32,
+    /// Where crops lie: the same seed gives the same crops.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Read for this many seconds instead of a number of crops.
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, conflicts_with = "count")]
+    seconds: Option<Duration>,
+    /// Have the kernel drop the cached pages of the array's files first.
+    #[arg(long)]
+    cold: bool,
+    /// Print one line of JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| 0.0 < *seconds);
+    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    duration.ok_or_else(|| "wanted a positive number of seconds".to_owned())
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
+    let array = locate::array(&arguments.path)?;
+    let crops = Crops::new(array.shape(), &arguments.crop, arguments.seed)?;
+    if crops.crop_shape() != arguments.crop.0 {
+        let (wanted, clamped) = (quantity::shape(&arguments.crop.0), quantity::shape(crops.crop_shape()));
+        let shape = quantity::shape(array.shape());
+        failure::say(&format!("note: crops of {wanted} are clamped to {clamped}: the array is {shape}"));
+    }
+    let plan = Plan {
+        array: &array,
+        amount: arguments.seconds.map_or(Amount::Crops(arguments.count), Amount::Time),
+        batch: usize::try_from(arguments.batch)?,
+        cold: arguments.cold.then(|| locate::directory(&array)),
+        interrupt: Interrupt::install()?,
+    };
+    let crop = crops.crop_shape().to_vec();
+    let bench = Bench { array: &array, crop: &crop, seed: arguments.seed, batch: arguments.batch };
+    if !arguments.json {
+        bench.heading(out)?;
+        out.flush()?;
+    }
+    let figures = run_plan(&plan, crops)?;
+    if arguments.json {
+        writeln!(out, "{}", bench.json(&figures))?;
+    } else {
+        bench.figures(&figures, out)?;
+    }
+    Ok(())
+}

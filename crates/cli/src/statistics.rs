@@ -1,0 +1,243 @@
+//! Count, extremes, mean and deviation of elements that arrive piece by piece.
+
+use crate::number::{Extreme, Number};
+use swath::DataType;
+
+/// Elements that are converted and summed at once: 32 KiB of `f64`, which stay in the fastest cache.
+const BLOCK_ELEMENTS: usize = 4096;
+
+/// The statistics of elements seen so far.
+#[derive(Debug)]
+pub(crate) struct Statistics {
+    data_type: DataType,
+    fill: Vec<u8>,
+    /// Elements, missing ones included.
+    pub(crate) count: u64,
+    /// Elements that are NaN; of complex ones, those with a part that is.
+    pub(crate) missing: u64,
+    /// Elements equal to the fill value, byte by byte.
+    pub(crate) filled: u64,
+    /// The least and the greatest of those not missing; `None` for types without an order.
+    pub(crate) extremes: Option<(Extreme, Extreme)>,
+    real: Moments,
+    imaginary: Moments,
+}
+
+/// Mean and spread by Chan's pairwise update: exact to rounding however the elements are cut into blocks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moments {
+    count: f64,
+    mean: f64,
+    /// The sum of squared distances from the mean.
+    spread: f64,
+}
+
+impl Statistics {
+    /// Of no elements yet.
+    pub(crate) fn new(data_type: DataType, fill: &[u8]) -> Statistics {
+        let (real, imaginary) = (Moments::default(), Moments::default());
+        let fill = fill.to_vec();
+        Statistics { data_type, fill, count: 0, missing: 0, filled: 0, extremes: None, real, imaginary }
+    }
+
+    /// Adds whole elements in native byte order.
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        let size = self.data_type.size_bytes();
+        self.count += swath::ioengine::storage_len(bytes.len() / size);
+        self.filled += equal_elements(bytes, &self.fill);
+        match self.data_type {
+            DataType::Bool => self.numbers(bytes, |[byte]: [u8; 1]| byte != 0),
+            DataType::Int8 => self.numbers(bytes, i8::from_ne_bytes),
+            DataType::Int16 => self.numbers(bytes, i16::from_ne_bytes),
+            DataType::Int32 => self.numbers(bytes, i32::from_ne_bytes),
+            DataType::Int64 => self.numbers(bytes, i64::from_ne_bytes),
+            DataType::UInt8 => self.numbers(bytes, u8::from_ne_bytes),
+            DataType::UInt16 => self.numbers(bytes, u16::from_ne_bytes),
+            DataType::UInt32 => self.numbers(bytes, u32::from_ne_bytes),
+            DataType::UInt64 => self.numbers(bytes, u64::from_ne_bytes),
+            DataType::Float16 => self.numbers(bytes, |two| half::f16::from_ne_bytes(two).to_f32()),
+            DataType::Float32 => self.numbers(bytes, f32::from_ne_bytes),
+            DataType::Float64 => self.numbers(bytes, f64::from_ne_bytes),
+            DataType::Complex64 => self.complex(bytes, |four| f64::from(f32::from_ne_bytes(four))),
+            DataType::Complex128 => self.complex(bytes, f64::from_ne_bytes),
+            // Opaque bytes, and types that a later version of the library reads, are only counted.
+            _ => {}
+        }
+    }
+
+    /// The mean of the elements not missing; a complex one has two parts. `None` without any, or for opaque types.
+    pub(crate) fn mean(&self) -> Option<(f64, Option<f64>)> {
+        let imaginary = self.is_complex().then_some(self.imaginary.mean);
+        (self.real.count != 0.0).then_some((self.real.mean, imaginary))
+    }
+
+    /// The standard deviation (of the population, as NumPy's `std`) of the elements not missing.
+    pub(crate) fn deviation(&self) -> Option<f64> {
+        let spread = self.real.spread + self.imaginary.spread;
+        (self.real.count != 0.0).then(|| (spread / self.real.count).sqrt())
+    }
+
+    fn is_complex(&self) -> bool {
+        matches!(self.data_type, DataType::Complex64 | DataType::Complex128)
+    }
+
+    fn numbers<T: Number, const N: usize>(&mut self, bytes: &[u8], decode: impl Fn([u8; N]) -> T) {
+        let mut block = Vec::with_capacity(BLOCK_ELEMENTS);
+        for elements in bytes.as_chunks::<N>().0.chunks(BLOCK_ELEMENTS) {
+            block.clear();
+            let mut extremes: Option<(T, T)> = None;
+            for value in elements.iter().map(|element| decode(*element)).filter(|value| !value.is_missing()) {
+                let (least, greatest) = extremes.unwrap_or((value, value));
+                extremes = Some((
+                    if value < least { value } else { least },
+                    if greatest < value { value } else { greatest },
+                ));
+                block.push(value.to_f64());
+            }
+            self.missing += swath::ioengine::storage_len(elements.len() - block.len());
+            self.real.merge(Moments::of(&block));
+            if let Some((least, greatest)) = extremes {
+                self.widen(least.extreme(), greatest.extreme());
+            }
+        }
+    }
+
+    fn complex<const N: usize>(&mut self, bytes: &[u8], decode: impl Fn([u8; N]) -> f64) {
+        let (mut real, mut imaginary) = (Vec::new(), Vec::new());
+        // A pair of parts is an element.
+        for elements in bytes.as_chunks::<N>().0.chunks(BLOCK_ELEMENTS) {
+            real.clear();
+            imaginary.clear();
+            for pair in elements.chunks_exact(2) {
+                let parts = (decode(pair[0]), decode(pair[1]));
+                if parts.0.is_nan() || parts.1.is_nan() {
+                    self.missing += 1;
+                } else {
+                    real.push(parts.0);
+                    imaginary.push(parts.1);
+                }
+            }
+            self.real.merge(Moments::of(&real));
+            self.imaginary.merge(Moments::of(&imaginary));
+        }
+    }
+
+    fn widen(&mut self, least: Extreme, greatest: Extreme) {
+        let (before_least, before_greatest) = self.extremes.unwrap_or((least, greatest));
+        self.extremes = Some((
+            if least < before_least { least } else { before_least },
+            if before_greatest < greatest { greatest } else { before_greatest },
+        ));
+    }
+}
+
+impl Moments {
+    fn of(values: &[f64]) -> Moments {
+        if values.is_empty() {
+            return Moments::default();
+        }
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let spread = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+        Moments { count, mean, spread }
+    }
+
+    fn merge(&mut self, other: Moments) {
+        let count = self.count + other.count;
+        if other.count == 0.0 {
+            return;
+        }
+        let distance = other.mean - self.mean;
+        self.spread += other.spread + distance * distance * self.count * other.count / count;
+        self.mean += distance * other.count / count;
+        self.count = count;
+    }
+}
+
+fn equal_elements(bytes: &[u8], fill: &[u8]) -> u64 {
+    fn counted<const N: usize>(bytes: &[u8], fill: [u8; N]) -> usize {
+        bytes.as_chunks::<N>().0.iter().filter(|element| **element == fill).count()
+    }
+    // Sizes known to the compiler are compared as numbers, many at once.
+    let count = match fill {
+        &[a] => counted(bytes, [a]),
+        &[a, b] => counted(bytes, [a, b]),
+        &[a, b, c, d] => counted(bytes, [a, b, c, d]),
+        &[a, b, c, d, e, f, g, h] => counted(bytes, [a, b, c, d, e, f, g, h]),
+        [] => 0,
+        other => bytes.chunks_exact(other.len()).filter(|element| *element == other).count(),
+    };
+    swath::ioengine::storage_len(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(data_type: DataType, bytes: &[u8], fill: &[u8]) -> Statistics {
+        let mut statistics = Statistics::new(data_type, fill);
+        statistics.add(bytes);
+        statistics
+    }
+
+    #[test]
+    fn integers_are_exact_at_their_ends() {
+        let bytes: Vec<u8> = [i64::MIN, i64::MAX, 0].iter().flat_map(|value| value.to_ne_bytes()).collect();
+        let statistics = of(DataType::Int64, &bytes, &0_i64.to_ne_bytes());
+        let (least, greatest) = statistics.extremes.unwrap();
+        assert_eq!(least.to_string(), i64::MIN.to_string());
+        assert_eq!(greatest.to_string(), i64::MAX.to_string());
+        assert_eq!((statistics.count, statistics.filled, statistics.missing), (3, 1, 0));
+    }
+
+    #[test]
+    fn nan_is_missing_and_left_out() {
+        let values = [1.5_f32, f32::NAN, -0.1, f32::NAN];
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
+        let statistics = of(DataType::Float32, &bytes, &f32::NAN.to_ne_bytes());
+        assert_eq!((statistics.count, statistics.missing, statistics.filled), (4, 2, 2));
+        assert_eq!(statistics.extremes.unwrap().0.to_string(), "-0.1");
+        assert!((statistics.mean().unwrap().0 - 0.7).abs() < 1e-7);
+        assert!((statistics.deviation().unwrap() - 0.8).abs() < 1e-7);
+        let none = of(DataType::Float32, &f32::NAN.to_ne_bytes(), &[0; 4]);
+        assert!(none.extremes.is_none() && none.mean().is_none() && none.deviation().is_none());
+    }
+
+    #[test]
+    fn pieces_and_blocks_give_what_one_pass_gives() {
+        let values: Vec<u16> =
+            (0..20_000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 16) as u16).collect();
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
+        let mut statistics = Statistics::new(DataType::UInt16, &[0, 0]);
+        for piece in bytes.chunks(2 * 777) {
+            statistics.add(piece);
+        }
+        let mean = values.iter().map(|value| f64::from(*value)).sum::<f64>() / 20_000.0;
+        let spread: f64 = values.iter().map(|value| (f64::from(*value) - mean).powi(2)).sum();
+        assert!((statistics.mean().unwrap().0 - mean).abs() < 1e-9);
+        assert!((statistics.deviation().unwrap() - (spread / 20_000.0).sqrt()).abs() < 1e-9);
+        assert_eq!(
+            statistics.extremes.unwrap().1,
+            Extreme::Integer(values.iter().copied().max().unwrap().into())
+        );
+    }
+
+    #[test]
+    fn every_other_type_has_what_it_can_have() {
+        let statistics = of(DataType::Bool, &[0, 1, 1, 1], &[0]);
+        assert_eq!(statistics.extremes, Some((Extreme::Bool(false), Extreme::Bool(true))));
+        assert_eq!((statistics.mean(), statistics.filled), (Some((0.75, None)), 1));
+        let bytes: Vec<u8> =
+            [1.0_f64, 2.0, 3.0, -2.0, f64::NAN, 0.0].iter().flat_map(|part| part.to_ne_bytes()).collect();
+        let statistics = of(DataType::Complex128, &bytes, &[0; 16]);
+        assert_eq!((statistics.count, statistics.missing, statistics.extremes), (3, 1, None));
+        assert_eq!(statistics.mean(), Some((2.0, Some(0.0))));
+        assert_eq!(statistics.deviation(), Some(5.0_f64.sqrt()));
+        let raw = DataType::RawBytes(3.try_into().unwrap());
+        let statistics = of(raw, b"abcabd", b"abc");
+        assert_eq!((statistics.count, statistics.filled, statistics.mean()), (2, 1, None));
+        let halves: Vec<u8> =
+            [0.5_f32, -2.0].iter().flat_map(|v| half::f16::from_f32(*v).to_ne_bytes()).collect();
+        assert_eq!(of(DataType::Float16, &halves, &[0; 2]).extremes.unwrap().0.to_string(), "-2.0");
+    }
+}

@@ -1,0 +1,11 @@
+//! The built `swath` binary, as a shell sees it.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+mod bench;
+mod info;
+mod npy;
+mod read;
+mod stored;
+mod swath;
+mod usage;
