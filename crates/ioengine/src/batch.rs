@@ -12,7 +12,8 @@ use std::sync::Arc;
 /// A batch of logical reads: where they are planned, and where their bytes go.
 ///
 /// Lanes claim windows `0..window_count()`, call [`plan`](Batch::plan) for each, and
-/// [`deliver`](Batch::deliver) exactly once for each read planned, on any lane, in any order. A panic in any method
+/// [`deliver`](Batch::deliver) exactly once for each read planned, on any lane, in any order; not at all any more once
+/// the batch has ended early (cancelled, out of time, panicked). A panic in any method
 /// poisons the batch (its waiter gets [`ErrorKind::Panicked`](crate::ErrorKind::Panicked)) and leaves the lane alone.
 pub trait Batch: Send + Sync {
     /// Number of windows. Asked once.
@@ -29,7 +30,8 @@ pub trait Batch: Send + Sync {
     fn deliver(&self, token: Token, result: Result<Arrival<'_>, Error>, lane: &mut LaneContext<'_>);
 
     /// The window at `cursor` was planned from a version of its object that is gone; what is cached of it must be
-    /// dropped. The cursor is planned again.
+    /// dropped. The cursor is planned again, unless a remote object was replaced after some of the window's reads had
+    /// been delivered: the others then end as [`Changed`](crate::ErrorKind::Changed).
     fn stale(&self, cursor: Cursor);
 
     /// The object of the window at `cursor` was written to while the window was read: what was delivered of it is a

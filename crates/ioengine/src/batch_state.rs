@@ -72,6 +72,8 @@ struct End {
     finished: bool,
     error: Option<Error>,
     waker: Option<Waker>,
+    /// Threads that sleep until the end: telling nobody would cost a system call.
+    waiting: usize,
 }
 
 impl BatchState {
@@ -216,7 +218,9 @@ impl BatchState {
         end.finished = true;
         let waker = end.waker.take();
         // The lock is held while waiters are told, so that one who returns cannot free what is still used here.
-        self.finished.notify_all();
+        if end.waiting != 0 {
+            self.finished.notify_all();
+        }
         drop(end);
         if let Some(waker) = waker {
             waker.wake();
@@ -260,11 +264,16 @@ impl BatchState {
 
     /// Sleeps until the batch has finished or `timeout` passed. True when it has finished.
     pub(crate) fn wait_for(&self, timeout: Duration) -> bool {
-        let end = lock(&self.end);
-        let (end, _) = self
+        let mut end = lock(&self.end);
+        if end.finished {
+            return true;
+        }
+        end.waiting += 1;
+        let (mut end, _) = self
             .finished
             .wait_timeout_while(end, timeout, |end| !end.finished)
             .unwrap_or_else(PoisonError::into_inner);
+        end.waiting -= 1;
         end.finished
     }
 
