@@ -38,6 +38,7 @@ impl Bench<'_> {
     ///
     /// Those of `out`.
     pub(crate) fn figures(&self, figures: &Figures, out: &mut impl Write) -> Result<()> {
+        let array = self.array;
         writeln!(out, "page cache {}\n", cache_words(figures))?;
         let mut row = |name: &str, value: &str, note: &str| {
             writeln!(out, "{}", format!("{name:<20}{value:>10}  {note}").trim_end())
@@ -47,8 +48,10 @@ impl Bench<'_> {
         row("crops/s", &significant(rates.crops), &format!("{crops} in {}", duration(figures.elapsed)))?;
         let output = format!("decoded output, {}", bytes(figures.output_bytes));
         row("GB/s", &significant(rates.bytes / 1e9), &output)?;
-        let touched =
-            format!("{} touched, {} a crop", count(figures.chunks), significant(rates.chunks_a_crop));
+        let element_bytes = swath::ioengine::storage_len(array.data_type().size_bytes());
+        let chunk_bytes = array.chunk_shape().iter().copied().fold(element_bytes, u64::saturating_mul);
+        let (touched, a_crop) = (count(figures.chunks), significant(rates.chunks_a_crop));
+        let touched = format!("{touched} touched, {a_crop} a crop, {} each", bytes(chunk_bytes));
         row("chunks/s", &significant(rates.chunks), &touched)?;
         let amplification = rates.amplification.map_or_else(|| "none".to_owned(), significant);
         let wanted = format!("bytes fetched for each of {} wanted", bytes(figures.bytes_wanted));
