@@ -2,13 +2,16 @@
 
 use crate::array::Array;
 use crate::metadata::{GroupMetadata, NodeMetadata, ZarrFormat};
-use crate::node::{Node, from_metadata, open_node};
+use crate::node::{Node, from_metadata, node_path, open_node};
 use crate::store::{Store, join};
 use crate::{Error, ErrorKind};
 use serde_json::{Map, Value};
 use std::path::Path;
 use std::sync::Arc;
 use swath_ioengine::Entry;
+
+/// A node by its name or path, or why it cannot be opened.
+pub type NamedNode = (String, Result<Node, Error>);
 
 /// A Zarr group, v3 or v2. Cloning shares it.
 ///
@@ -83,16 +86,19 @@ impl Group {
         self.inner.store.describe(&self.inner.path)
     }
 
-    /// Opens a node below the group, at a path relative to it: `"a"`, `"a/b"`.
+    /// Opens a node below the group, at a path relative to it: `"a"`, `"a/b"`; the group itself at `""`.
     ///
     /// # Errors
     ///
     /// `NotFound` where there is none, `Invalid` and `Unsupported` as for [`Array::open`].
     pub fn get(&self, path: &str) -> Result<Node, Error> {
-        let path = path.trim_matches('/');
-        let full = join(&self.inner.path, path);
+        let path = node_path(path)?;
+        if path.is_empty() {
+            return Ok(Node::Group(self.clone()));
+        }
+        let full = join(&self.inner.path, &path);
         if let Some(consolidated) = self.inner.metadata.consolidated() {
-            let Some(node) = consolidated.get(path) else {
+            let Some(node) = consolidated.get(&path) else {
                 let message = "not in the group's consolidated metadata";
                 return Err(
                     Error::new(ErrorKind::NotFound, message).with_object(&self.inner.store.describe(&full))
@@ -100,7 +106,7 @@ impl Group {
             };
             let metadata = match node.parse(&self.inner.store.describe(&full))? {
                 NodeMetadata::Group(group) => {
-                    NodeMetadata::Group(group.with_consolidated(consolidated.below(path)))
+                    NodeMetadata::Group(group.with_consolidated(consolidated.below(&path)))
                 }
                 array @ NodeMetadata::Array(_) => array,
             };
@@ -148,7 +154,7 @@ impl Group {
     /// # Errors
     ///
     /// Those of the store; `Unsupported` where it cannot list.
-    pub fn children(&self) -> Result<Vec<(String, Result<Node, Error>)>, Error> {
+    pub fn children(&self) -> Result<Vec<NamedNode>, Error> {
         let mut children = Vec::new();
         for name in self.names()? {
             match self.get(&name) {
@@ -163,19 +169,15 @@ impl Group {
     ///
     /// # Errors
     ///
-    /// As [`Group::children`]; `Invalid` where groups are nested more than 256 deep.
-    pub fn walk(&self) -> Result<Vec<(String, Result<Node, Error>)>, Error> {
+    /// As [`Group::children`]; `Invalid` where groups are nested more than 256 deep, or there are more than a million
+    /// nodes: links that lead back up make hierarchies without an end.
+    pub fn walk(&self) -> Result<Vec<NamedNode>, Error> {
         let mut found = Vec::new();
         self.walk_into("", 0, &mut found)?;
         Ok(found)
     }
 
-    fn walk_into(
-        &self,
-        prefix: &str,
-        depth: usize,
-        found: &mut Vec<(String, Result<Node, Error>)>,
-    ) -> Result<(), Error> {
+    fn walk_into(&self, prefix: &str, depth: usize, found: &mut Vec<NamedNode>) -> Result<(), Error> {
         if DEPTH_MAX < depth {
             let error = Error::invalid(format!("groups nested more than {DEPTH_MAX} deep"));
             return Err(error.with_object(&self.name()));
@@ -186,6 +188,10 @@ impl Group {
                 Ok(Node::Group(group)) => Some(group.clone()),
                 Ok(Node::Array(_)) | Err(_) => None,
             };
+            if NODES_MAX <= found.len() {
+                let error = Error::invalid(format!("a hierarchy of more than {NODES_MAX} nodes"));
+                return Err(error.with_object(&self.name()));
+            }
             found.push((path.clone(), node));
             if let Some(group) = below {
                 group.walk_into(&path, depth + 1, found)?;
@@ -197,6 +203,9 @@ impl Group {
 
 /// Nesting beyond this is a loop of links, or an attack.
 const DEPTH_MAX: usize = 256;
+
+/// More nodes than a walk lists.
+const NODES_MAX: usize = 1 << 20;
 
 impl std::fmt::Debug for Group {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -4,23 +4,30 @@ use crate::Error;
 use crate::compiled::Compiled;
 use crate::projection::{AxisRun, group_axis};
 use crate::raveling::{cell_count, ravel, unravel};
+use crate::slabs::Slabs;
 use swath_codecs::Output;
 
 /// The stored objects that a batch touches, each with the results that want something of it.
+///
+/// 16 bytes for an object that one result wants, and 16 more where objects take several windows.
 #[derive(Debug)]
 pub(crate) struct Groups {
     rank: usize,
+    pub(crate) slabs: Slabs,
     runs: Vec<AxisRun>,
     /// For each axis of each result, where its runs start; one more at the end.
     run_starts: Vec<usize>,
-    /// Sorted by object.
-    members: Vec<Member>,
-    /// For each object, its first member; one more at the end.
-    member_starts: Vec<usize>,
-    /// For each object, its first window; one more at the end.
-    window_starts: Vec<u64>,
-    /// For each object, the first slab that is wanted of it.
-    first_slabs: Vec<u64>,
+    /// For each group its object's row-major number, ascending.
+    objects: Vec<u64>,
+    /// The results of all groups, one group behind the other.
+    results: Vec<u32>,
+    /// For each group, its first result; one more at the end.
+    result_starts: Vec<u32>,
+    /// By how much the number of an object grows along each axis.
+    object_strides: Vec<u64>,
+    /// For each group its first window and the first slab that is wanted; one more at the end. Empty where no object
+    /// has more slabs than a window.
+    windows: Vec<(u64, u64)>,
 }
 
 /// One result that wants chunks of one object.
@@ -45,22 +52,32 @@ pub(crate) struct Place {
     pub(crate) slab_end: u64,
 }
 
+/// Stored objects of one read at most, counted once for each selection that wants them: their plan takes 2 GiB.
+const OBJECTS_MAX: usize = 1 << 26;
+
 impl Groups {
-    /// Groups the results of `output` by object.
-    pub(crate) fn new(output: &Output<'_>, compiled: &Compiled) -> Result<Groups, Error> {
+    /// Groups the results of `output` by object; a window holds at most `reads_max` chunks.
+    pub(crate) fn new(output: &Output<'_>, compiled: &Compiled, reads_max: u64) -> Result<Groups, Error> {
         let rank = compiled.objects.len();
         if cell_count(&compiled.objects).is_none() {
             return Err(Error::unsupported("an array of more than 2^64 stored objects"));
         }
+        let mut object_strides = vec![1u64; rank];
+        for axis in (1..rank).rev() {
+            object_strides[axis - 1] = object_strides[axis].saturating_mul(compiled.objects[axis]);
+        }
         let mut groups = Groups {
             rank,
+            slabs: Slabs::new(&compiled.chunks_per_object, reads_max),
             runs: Vec::new(),
             run_starts: vec![0],
-            members: Vec::new(),
-            member_starts: Vec::new(),
-            window_starts: vec![0],
-            first_slabs: Vec::new(),
+            objects: Vec::new(),
+            results: Vec::new(),
+            result_starts: Vec::new(),
+            object_strides,
+            windows: Vec::new(),
         };
+        let mut members: Vec<(u64, u32)> = Vec::new();
         for result in 0..output.result_count() {
             for axis in 0..rank {
                 group_axis(
@@ -70,61 +87,82 @@ impl Groups {
                 );
                 groups.run_starts.push(groups.runs.len());
             }
-            groups.add_members(result, &compiled.objects);
+            groups.add_members(result, &compiled.objects, &mut members)?;
         }
-        if !groups.members.is_sorted() {
-            groups.members.sort_unstable();
+        if !members.is_sorted() {
+            members.sort_unstable();
         }
+        for (number, (object, result)) in (0u32..).zip(&members) {
+            if groups.objects.last() != Some(object) {
+                groups.objects.push(*object);
+                groups.result_starts.push(number);
+            }
+            groups.results.push(*result);
+        }
+        groups.result_starts.push(u32::try_from(members.len()).unwrap_or(u32::MAX));
+        drop(members);
         groups.cut(output, compiled);
         Ok(groups)
     }
 
     /// Notes every object that a result touches.
-    fn add_members(&mut self, result: usize, objects: &[u64]) {
+    fn add_members(
+        &self,
+        result: usize,
+        objects: &[u64],
+        members: &mut Vec<(u64, u32)>,
+    ) -> Result<(), Error> {
         let lengths: Vec<usize> = (0..self.rank).map(|axis| self.axis_runs(result, axis).len()).collect();
         if lengths.contains(&0) {
-            return;
+            return Ok(());
         }
+        let count = lengths.iter().try_fold(1usize, |count, length| count.checked_mul(*length));
+        let too_many = || {
+            Error::unsupported(format!(
+                "a read that touches more than {OBJECTS_MAX} stored objects: read it in parts"
+            ))
+        };
+        let count = count.filter(|count| *count <= OBJECTS_MAX - members.len());
+        members.reserve(count.ok_or_else(too_many)?);
+        let result_number = u32::try_from(result).map_err(|_| too_many())?;
         let mut positions = vec![0; self.rank];
         loop {
             let coordinates =
                 positions.iter().enumerate().map(|(axis, at)| self.axis_runs(result, axis)[*at].object);
-            let object = ravel(coordinates, objects);
-            self.members.push(Member { object, result });
+            members.push((ravel(coordinates, objects), result_number));
             if !advance(&mut positions, &lengths) {
-                return;
+                return Ok(());
             }
         }
     }
 
     /// Cuts each object's wanted slabs into windows.
     fn cut(&mut self, output: &Output<'_>, compiled: &Compiled) {
-        let mut start = 0;
+        let extents = self.slabs.extents(&compiled.chunks_per_object);
+        if cell_count(extents).is_some_and(|slabs| slabs <= self.slabs.per_window) {
+            return;
+        }
+        let mut cut = Vec::with_capacity(self.objects.len() + 1);
         let mut windows = 0;
-        while start < self.members.len() {
-            let object = self.members[start].object;
-            let len = self.members[start..].iter().take_while(|member| member.object == object).count();
+        for group in 0..self.objects.len() {
             let (mut low, mut high) = (u64::MAX, 0);
-            for member in &self.members[start..start + len] {
-                let (first, last) = self.slabs_of(*member, output, compiled);
+            for member in self.members(group) {
+                let (first, last) = self.slabs_of(member, output, extents);
                 low = low.min(first);
                 high = high.max(last);
             }
-            self.member_starts.push(start);
-            self.first_slabs.push(low);
-            windows += (high - low + 1).div_ceil(compiled.slabs_per_window);
-            self.window_starts.push(windows);
-            start += len;
+            cut.push((windows, low));
+            windows += (high.saturating_sub(low) + 1).div_ceil(self.slabs.per_window);
         }
-        self.member_starts.push(start);
+        cut.push((windows, 0));
+        self.windows = cut;
     }
 
     /// The first and the last slab that a member wants.
-    fn slabs_of(&self, member: Member, output: &Output<'_>, compiled: &Compiled) -> (u64, u64) {
-        let extents = compiled.slab_extents();
+    fn slabs_of(&self, member: Member, output: &Output<'_>, extents: &[u64]) -> (u64, u64) {
         let ends = |pick: fn(u64, u64) -> u64| {
             let coordinates = extents.iter().enumerate().map(|(axis, extent)| {
-                let Some(run) = self.run_of(member, axis, &compiled.objects) else { return 0 };
+                let Some(run) = self.run_of(member, axis) else { return 0 };
                 let tiles = output.axis_tiles(member.result, axis);
                 let (first, last) = (tiles[run.first_tile], tiles[run.first_tile + run.tile_count - 1]);
                 pick(first.chunk % extent, last.chunk % extent)
@@ -140,9 +178,9 @@ impl Groups {
     }
 
     /// The tiles of one axis of a member's result that lie in the member's object.
-    pub(crate) fn run_of(&self, member: Member, axis: usize, objects: &[u64]) -> Option<AxisRun> {
-        let inner: u64 = objects[axis + 1..].iter().product();
-        let coordinate = member.object / inner.max(1) % objects[axis].max(1);
+    pub(crate) fn run_of(&self, member: Member, axis: usize) -> Option<AxisRun> {
+        let outer = if axis == 0 { u64::MAX } else { self.object_strides[axis - 1] };
+        let coordinate = member.object % outer / self.object_strides[axis];
         let runs = self.axis_runs(member.result, axis);
         let (first, last) = (runs.first()?.object, runs.last()?.object);
         // Runs without a gap are found by their distance; steps longer than an object leave gaps.
@@ -162,37 +200,42 @@ impl Groups {
 
     /// Windows of the batch.
     pub(crate) fn window_count(&self) -> u64 {
-        self.window_starts.last().copied().unwrap_or(0)
+        match self.windows.last() {
+            Some((count, _)) => *count,
+            None => swath_ioengine::storage_len(self.objects.len()),
+        }
     }
 
     /// The window of this number.
-    pub(crate) fn place(&self, window: u64, compiled: &Compiled) -> Option<Place> {
-        let group = self.window_starts.partition_point(|start| *start <= window).checked_sub(1)?;
-        let member = self.members.get(*self.member_starts.get(group)?)?;
-        let part = window - self.window_starts[group];
-        let slab_start = self.first_slabs.get(group)? + part * compiled.slabs_per_window;
-        Some(Place {
-            group,
-            object: member.object,
-            slab_start,
-            slab_end: slab_start + compiled.slabs_per_window,
-        })
+    pub(crate) fn place(&self, window: u64) -> Option<Place> {
+        let per_window = self.slabs.per_window;
+        let (group, slab_start) = if self.windows.is_empty() {
+            (usize::try_from(window).ok()?, 0)
+        } else {
+            let group = self.windows.partition_point(|(start, _)| *start <= window).checked_sub(1)?;
+            let (start, first_slab) = self.windows[group];
+            (group, first_slab + (window - start) * per_window)
+        };
+        let object = *self.objects.get(group)?;
+        Some(Place { group, object, slab_start, slab_end: slab_start.saturating_add(per_window) })
     }
 
-    /// Windows of the same object as this one.
+    /// Windows of an object.
     pub(crate) fn windows_of(&self, group: usize) -> u64 {
-        match (self.window_starts.get(group), self.window_starts.get(group + 1)) {
-            (Some(start), Some(end)) => end - start,
-            _ => 0,
+        match (self.windows.get(group), self.windows.get(group + 1)) {
+            (Some((start, _)), Some((end, _))) => end - start,
+            _ => 1,
         }
     }
 
     /// The results that want chunks of an object.
-    pub(crate) fn members(&self, group: usize) -> &[Member] {
-        match (self.member_starts.get(group), self.member_starts.get(group + 1)) {
-            (Some(start), Some(end)) => &self.members[*start..*end],
+    pub(crate) fn members(&self, group: usize) -> impl Iterator<Item = Member> {
+        let results = match (self.result_starts.get(group), self.result_starts.get(group + 1)) {
+            (Some(start), Some(end)) => &self.results[*start as usize..*end as usize],
             _ => &[],
-        }
+        };
+        let object = self.objects.get(group).copied().unwrap_or(0);
+        results.iter().map(move |result| Member { object, result: *result as usize })
     }
 
     /// An object's coordinates.

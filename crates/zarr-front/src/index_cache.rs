@@ -15,7 +15,14 @@ const CACHED_BYTES_MAX: u64 = 256 << 20;
 /// Files changed more recently than this are not kept: their next change might carry the same time.
 const SETTLED_AFTER: Duration = Duration::from_secs(2);
 
-type Key = (MediumId, Arc<str>);
+/// A medium, an object of it, and where in the object: the level of sharding, and the offset at which the shard starts
+/// (the first of its inner shards may start there as well).
+type Key = (MediumId, Arc<str>, Part);
+
+type Part = (usize, u64);
+
+/// The object itself.
+const WHOLE: Part = (0, 0);
 
 /// An index, and the version of the object that it was read from.
 #[derive(Clone, Debug)]
@@ -71,7 +78,7 @@ impl Default for IndexCache {
 impl IndexCache {
     /// Looks an object's index up. `resume` is kept where the caller must wait.
     pub(crate) fn look_up(self: &Arc<Self>, object: &ObjectRef, resume: impl FnOnce() -> Resume) -> LookUp {
-        let key = (object.medium.id(), Arc::clone(&object.key));
+        let key = key_of(object, WHOLE);
         if let Some(found) = self.entries.get(&key) {
             return LookUp::Found(found);
         }
@@ -88,10 +95,32 @@ impl IndexCache {
         LookUp::Load(LoadTicket { cache: Arc::clone(self), key })
     }
 
-    /// Drops what is kept of an object.
-    pub(crate) fn forget(&self, object: &ObjectRef) {
-        self.entries.remove(&(object.medium.id(), Arc::clone(&object.key)));
+    /// The index of an inner shard, by level and offset in its object, if it is kept and of this version.
+    pub(crate) fn inner(
+        &self,
+        object: &ObjectRef,
+        part: Part,
+        identity: &Identity,
+    ) -> Option<Arc<ShardIndex>> {
+        let found = self.entries.get(&key_of(object, part))?;
+        (found.identity.as_ref() == Some(identity)).then_some(found.index)
     }
+
+    /// Keeps the index of an inner shard, where its object's identity is sure enough.
+    pub(crate) fn keep_inner(&self, object: &ObjectRef, part: Part, found: CachedIndex) {
+        if found.identity.as_ref().is_some_and(is_settled) {
+            self.entries.insert(key_of(object, part), found);
+        }
+    }
+
+    /// Drops what is kept of an object. Indexes of inner shards are left to age: they are found by identity only.
+    pub(crate) fn forget(&self, object: &ObjectRef) {
+        self.entries.remove(&key_of(object, WHOLE));
+    }
+}
+
+fn key_of(object: &ObjectRef, part: Part) -> Key {
+    (object.medium.id(), Arc::clone(&object.key), part)
 }
 
 impl LoadTicket {

@@ -20,6 +20,8 @@ mod read;
 mod read_batch;
 mod selection;
 mod shard_index;
+mod shards;
+mod slabs;
 mod store;
 mod stored_size;
 
@@ -28,7 +30,7 @@ pub use chunk_key::{ChunkKeyEncoding, Separator};
 pub use data_type::DataType;
 pub use error::{Error, ErrorKind};
 pub use fill_value::FillValue;
-pub use group::Group;
+pub use group::{Group, NamedNode};
 pub use metadata::{
     ArrayCodecs, ArrayMetadata, Consolidated, ConsolidatedNode, GroupMetadata, IndexLocation, NodeMetadata,
     Sharding, ZarrFormat,

@@ -37,9 +37,24 @@ impl Node {
     }
 }
 
+/// A node's path in its normal form: names with one slash in between.
+///
+/// # Errors
+///
+/// `Invalid` for `.` and `..`, which no node may be called.
+///
+/// Source: Zarr v3 core specification, "Node names".
+pub(crate) fn node_path(path: &str) -> Result<String, Error> {
+    let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
+    match names.iter().find(|name| matches!(**name, "." | "..")) {
+        Some(name) => Err(Error::invalid(format!("wanted names of nodes, found `{name}`")).with_object(path)),
+        None => Ok(names.join("/")),
+    }
+}
+
 /// Opens the node at `path`: `zarr.json` first, then `.zarray`, then `.zgroup`.
 pub(crate) fn open_node(store: &Store, path: &str) -> Result<Node, Error> {
-    let path = path.trim_matches('/');
+    let path = &*node_path(path)?;
     let engine = Engine::global();
     let key = |name: &str| join(path, name);
     if let Some(bytes) = store.document(&engine, &key("zarr.json"))? {

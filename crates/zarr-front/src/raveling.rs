@@ -14,8 +14,11 @@ pub(crate) fn unravel(mut number: u64, extents: &[u64], coordinates: &mut [u64])
     }
 }
 
-/// Cells of a grid, where 64 bits hold their number.
+/// Cells of a grid, where 64 bits hold their number. None of an empty grid's other extents matters.
 pub(crate) fn cell_count(extents: &[u64]) -> Option<u64> {
+    if extents.contains(&0) {
+        return Some(0);
+    }
     extents.iter().try_fold(1u64, |product, extent| product.checked_mul(*extent))
 }
 
@@ -33,6 +36,7 @@ mod tests {
         }
         assert_eq!(coordinates, [2, 0, 3]);
         assert_eq!(cell_count(&[u64::MAX, 2]), None);
+        assert_eq!(cell_count(&[u64::MAX, 2, 0]), Some(0));
         assert_eq!(cell_count(&[]), Some(1));
     }
 }

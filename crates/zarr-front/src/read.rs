@@ -2,9 +2,8 @@
 
 use crate::array::Array;
 use crate::projection::project_axis;
-use crate::read_batch::ReadBatch;
+use crate::read_batch::{ReadBatch, Results};
 use crate::{DataType, Error, ErrorKind, ResolvedSelection, Selection};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 use swath_codecs::{AxisTile, Output};
@@ -110,9 +109,11 @@ impl Array {
         options: &ReadOptions<'_>,
     ) -> Result<Vec<ArrayData>, Error> {
         let plan = ReadPlan::new(self, selections)?;
-        let mut bytes = vec![0u8; plan.total_bytes];
-        plan.read_into(&mut bytes, options)?;
-        Ok(plan.cut(bytes))
+        let (engine, results) = (self.engine(), Results::new(plan.owned_output()?));
+        let batch = ReadBatch::new(Arc::clone(&self.inner), &results, &engine)?;
+        let run = engine.run(&batch, &options.run());
+        drop(batch);
+        Ok(plan.cut(plan.owned(run, results)?))
     }
 
     /// Reads many selections, one behind the other, into `target`: each in C order and native byte order.
@@ -212,23 +213,33 @@ impl<'a> ReadPlan<'a> {
         }
         let engine = self.array.engine();
         let output = Output::new(target, self.array.data_type().size_bytes(), self.array.shape().len())?;
-        let batch = ReadBatch::new(Arc::clone(&self.array.inner), self.project(output)?, &engine)?;
-        engine.run(&batch, &options.run()).map_err(|error| self.named(error.into()))?;
-        let (errors, output) = batch.finish();
-        self.judge(errors, &output)
+        let results = Results::new(self.project(output)?);
+        let batch = ReadBatch::new(Arc::clone(&self.array.inner), &results, &engine)?;
+        let run = engine.run(&batch, &options.run());
+        drop(batch);
+        self.judge(run, results).map(drop)
     }
 
     async fn read_async(&self, options: &ReadOptions<'_>) -> Result<Vec<u8>, Error> {
-        let engine = self.array.engine();
+        let (engine, results) = (self.array.engine(), Results::new(self.owned_output()?));
+        let batch = Arc::new(ReadBatch::new(Arc::clone(&self.array.inner), &results, &engine)?);
+        let run = engine.spawn(batch, &options.run()).await;
+        self.owned(run, results)
+    }
+
+    fn owned_output(&self) -> Result<Output<'static>, Error> {
         let element = self.array.data_type().size_bytes();
-        let output = Output::owned(self.total_bytes, element, self.array.shape().len())?;
-        let batch = Arc::new(ReadBatch::new(Arc::clone(&self.array.inner), self.project(output)?, &engine)?);
-        let running = engine.spawn(Arc::clone(&batch) as Arc<dyn swath_ioengine::Batch>, &options.run());
-        running.await.map_err(|error| self.named(error.into()))?;
-        let batch = Arc::into_inner(batch)
-            .ok_or_else(|| Error::new(ErrorKind::Internal, "a finished batch is in use"))?;
-        let (errors, output) = batch.finish();
-        self.judge(errors, &output)?;
+        let output = Output::owned(self.total_bytes, element, self.array.shape().len());
+        let output = output.map_err(|error| self.named(Error::from(error)))?;
+        self.project(output)
+    }
+
+    fn owned(
+        &self,
+        run: Result<(), swath_ioengine::Error>,
+        results: Arc<Results<'static>>,
+    ) -> Result<Vec<u8>, Error> {
+        let output = self.judge(run, results)?;
         output.into_owned().ok_or_else(|| Error::new(ErrorKind::Internal, "an output lost its memory"))
     }
 
@@ -240,8 +251,11 @@ impl<'a> ReadPlan<'a> {
         for selection in &self.selections {
             tiles.clear();
             ends.clear();
+            let is_empty = selection.axes.iter().any(|axis| axis.count == 0);
             for (axis, extent) in selection.axes.iter().zip(extents) {
-                project_axis(axis, *extent, &mut tiles);
+                if !is_empty {
+                    project_axis(axis, *extent, &mut tiles);
+                }
                 ends.push(tiles.len());
             }
             let starts = std::iter::once(0).chain(ends.iter().copied());
@@ -256,11 +270,19 @@ impl<'a> ReadPlan<'a> {
         Ok(output)
     }
 
-    /// What the errors of single results come to; without any, every tile must have been filled.
-    fn judge(&self, errors: BTreeMap<usize, Error>, output: &Output<'_>) -> Result<(), Error> {
+    /// The output, unless the batch or a result failed; every tile must have been filled.
+    fn judge<'m>(
+        &self,
+        run: Result<(), swath_ioengine::Error>,
+        results: Arc<Results<'m>>,
+    ) -> Result<Output<'m>, Error> {
+        run.map_err(|error| self.named(error.into()))?;
+        let finished = results.finish();
+        let (errors, output) =
+            finished.ok_or_else(|| Error::new(ErrorKind::Internal, "a finished batch is in use"))?;
         let failed = errors.len();
         match errors.into_iter().next() {
-            None if output.unclaimed() == 0 => Ok(()),
+            None if output.unclaimed() == 0 => Ok(output),
             None => {
                 let message = format!("{} tiles of the results were never filled", output.unclaimed());
                 Err(self.named(Error::new(ErrorKind::Internal, message)))
@@ -283,20 +305,22 @@ impl<'a> ReadPlan<'a> {
     /// Cuts the memory of all results into one array each.
     fn cut(&self, mut bytes: Vec<u8>) -> Vec<ArrayData> {
         let element = self.array.data_type().size_bytes();
-        let data =
-            |shape: Vec<u64>, bytes: Vec<u8>| ArrayData { data_type: self.array.data_type(), shape, bytes };
-        if let [selection] = self.selections.as_slice() {
-            return vec![data(selection.output_shape(), bytes)];
-        }
         let mut cut = Vec::with_capacity(self.selections.len());
-        for selection in self.selections.iter().rev() {
-            let shape = selection.output_shape();
-            let count = shape.iter().product::<u64>();
-            let len = usize::try_from(count).unwrap_or(0).saturating_mul(element);
-            let tail = bytes.split_off(bytes.len().saturating_sub(len));
-            cut.push(data(shape, tail));
+        for (number, selection) in self.selections.iter().enumerate().rev() {
+            let len = usize::try_from(selection.element_count().unwrap_or(0)).unwrap_or(0);
+            let start = bytes.len().saturating_sub(len.saturating_mul(element));
+            let own = if number == 0 { std::mem::take(&mut bytes) } else { bytes.split_off(start) };
+            cut.push(ArrayData {
+                data_type: self.array.data_type(),
+                shape: selection.output_shape(),
+                bytes: own,
+            });
         }
         cut.reverse();
+        // It shall not keep the memory of all others.
+        if let Some(first) = cut.first_mut() {
+            first.bytes.shrink_to_fit();
+        }
         cut
     }
 }

@@ -2,99 +2,100 @@
 
 use crate::array::ArrayInner;
 use crate::groups::{Groups, Place};
-use crate::index_cache::{CachedIndex, IndexCache, LoadTicket, LookUp};
+use crate::index_cache::IndexCache;
 use crate::placement::{Placement, collect};
-use crate::raveling::{ravel, unravel};
-use crate::shard_index::{ShardIndex, index_range, nested_index_range, within};
+use crate::shard_index::index_range;
+use crate::shards::{InnerKey, Shard, Shards};
 use crate::{Error, ErrorKind};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use swath_codecs::{Output, Scratch};
 use swath_ioengine::{
-    Arrival, Batch, ByteRange, Cursor, Engine, Estimate, LaneContext, ObjectRef, PlanContext, Planned, Token,
-    Window,
+    Arrival, Batch, ByteRange, Cursor, Engine, Estimate, LaneContext, Medium, ObjectRef, PlanContext,
+    Planned, Token, Window,
 };
 
 /// Reads selections of one array into an output.
 pub(crate) struct ReadBatch<'m> {
-    array: Arc<ArrayInner>,
+    pub(crate) array: Arc<ArrayInner>,
+    results: Arc<Results<'m>>,
+    pub(crate) groups: Groups,
+    pub(crate) cache: Arc<IndexCache>,
+    pub(crate) shards: Shards,
+}
+
+/// What a read comes to. Its waiter shares this, and not the batch: a batch that has ended must not hold back the
+/// duties to read indexes that others wait for, however late its waiter looks.
+pub(crate) struct Results<'m> {
     output: Output<'m>,
-    groups: Groups,
-    cache: Arc<IndexCache>,
-    state: Mutex<State>,
-}
-
-/// What lanes share while the batch runs. Locked once a shard, not once a chunk.
-#[derive(Default)]
-struct State {
-    /// Shard indexes that this batch has seen, by group; `None` for shards that do not exist.
-    indexes: HashMap<usize, Option<CachedIndex>>,
-    /// Indexes of inner shards, by group, level and number of the shard within its object.
-    nested: HashMap<NestedKey, Arc<ShardIndex>>,
-    /// The indexes that this batch is reading, by group.
-    tickets: HashMap<usize, LoadTicket>,
     /// The first error of each result.
-    errors: BTreeMap<usize, Error>,
+    errors: Mutex<BTreeMap<usize, Error>>,
 }
 
-type NestedKey = (usize, usize, u64);
+impl<'m> Results<'m> {
+    pub(crate) fn new(output: Output<'m>) -> Arc<Results<'m>> {
+        Arc::new(Results { output, errors: Mutex::default() })
+    }
+
+    /// The errors of single results, and the output; `None` while the batch is there.
+    pub(crate) fn finish(self: Arc<Self>) -> Option<(BTreeMap<usize, Error>, Output<'m>)> {
+        let Results { output, errors } = Arc::into_inner(self)?;
+        Some((errors.into_inner().unwrap_or_else(PoisonError::into_inner), output))
+    }
+}
 
 /// What a window's reads are, by token.
 #[derive(Default)]
-struct Note {
-    placements: Vec<Placement>,
-    reads: Vec<Wanted>,
+pub(crate) struct Note {
+    pub(crate) placements: Vec<Placement>,
+    pub(crate) reads: Vec<Wanted>,
+    /// Chunks that are not stored: filled once a read of the window has shown that the plan was not stale.
+    pub(crate) missing: Vec<Range<usize>>,
     /// Inner shard indexes of this window that have not arrived.
-    nested_left: usize,
+    pub(crate) inner_left: usize,
 }
 
 /// One read of a window.
-enum Wanted {
+pub(crate) enum Wanted {
     /// The index of the window's shard.
     Index(Place),
-    /// The index of an inner shard.
-    NestedIndex(NestedKey),
+    /// The index of an inner shard, which starts at this offset of the object.
+    InnerIndex(InnerKey, u64),
     /// A chunk, for these placements.
     Chunk(Range<usize>),
+    /// No more than whether the object is still the one that was planned from.
+    Version,
 }
 
-/// What is known of the shard around a window.
-enum Shard {
-    /// Its index.
-    Known(CachedIndex),
-    /// The shard does not exist.
-    Absent,
-    /// Its index has to be read first.
-    Unread,
-    /// Somebody else is reading its index.
-    Awaited,
+impl Note {
+    pub(crate) fn clear(&mut self) {
+        self.placements.clear();
+        self.reads.clear();
+        self.missing.clear();
+        self.inner_left = 0;
+    }
 }
 
 impl<'m> ReadBatch<'m> {
     pub(crate) fn new(
         array: Arc<ArrayInner>,
-        output: Output<'m>,
+        results: &Arc<Results<'m>>,
         engine: &Engine,
     ) -> Result<ReadBatch<'m>, Error> {
-        let groups = Groups::new(&output, &array.compiled)?;
+        let reads_max = swath_ioengine::storage_len(engine.config().limits.window_reads_max);
+        let groups = Groups::new(&results.output, &array.compiled, reads_max)?;
         Ok(ReadBatch {
             array,
-            output,
+            results: Arc::clone(results),
             groups,
             cache: engine.extension::<IndexCache>(),
-            state: Mutex::default(),
+            shards: Shards::default(),
         })
     }
 
-    /// The errors of single results, and the output.
-    pub(crate) fn finish(self) -> (BTreeMap<usize, Error>, Output<'m>) {
-        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        (state.errors, self.output)
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn errors(&self) -> MutexGuard<'_, BTreeMap<usize, Error>> {
+        self.results.errors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn object(&self, place: &Place) -> ObjectRef {
@@ -102,123 +103,71 @@ impl<'m> ReadBatch<'m> {
         self.array.chunk_object(&coordinates)
     }
 
-    /// What is known of the shard of a window; loading it is this caller's duty where it says `Unread`.
-    fn shard(&self, place: &Place, object: &ObjectRef, context: &PlanContext<'_>) -> Shard {
-        if let Some(seen) = self.state().indexes.get(&place.group) {
-            return seen.clone().map_or(Shard::Absent, Shard::Known);
-        }
-        match self.cache.look_up(object, || context.resume()) {
-            LookUp::Wait => Shard::Awaited,
-            LookUp::Found(found) => {
-                if 1 < self.groups.windows_of(place.group) {
-                    self.state().indexes.insert(place.group, Some(found.clone()));
-                }
-                Shard::Known(found)
-            }
-            LookUp::Load(ticket) => {
-                let mut state = self.state();
-                // It may have arrived, without being cached, between the first look and this one.
-                if let Some(seen) = state.indexes.get(&place.group).cloned() {
-                    drop(state);
-                    drop(ticket);
-                    return seen.map_or(Shard::Absent, Shard::Known);
-                }
-                state.tickets.insert(place.group, ticket);
-                Shard::Unread
-            }
-        }
+    pub(crate) fn collect(&self, place: &Place, placements: &mut Vec<Placement>) {
+        collect(place, &self.groups, &self.results.output, &self.array.compiled, placements);
+    }
+
+    /// Plans the one read of a chunk that is an object of its own.
+    fn plan_chunk(&self, place: &Place, object: ObjectRef, window: &mut Window<'_, '_>) {
+        window.set_object(object);
+        let range = ByteRange::Whole { len_max: self.array.compiled.chain.encoded_len_max() };
+        window.read(range, token(0));
+        let note = window.note::<Note>();
+        note.clear();
+        self.collect(place, &mut note.placements);
+        note.reads.push(Wanted::Chunk(0..note.placements.len()));
     }
 
     /// Plans the chunks of a shard whose index is known.
-    fn plan_shard<'b>(&'b self, place: &Place, known: &CachedIndex, window: &mut Window<'_, 'b>) {
-        if let Some(identity) = &known.identity {
-            window.expect_identity(identity.clone());
-        }
+    fn plan_shard(&self, place: &Place, shard: &Shard, object: &ObjectRef, window: &mut Window<'_, '_>) {
+        let Shard::Known { index: known, is_fresh } = shard else { return };
         let mut note = std::mem::take(window.note::<Note>());
-        note.reads.clear();
-        collect(place, &self.groups, &self.output, &self.array.compiled, &mut note.placements);
-        let mut unread: Vec<(NestedKey, ByteRange)> = Vec::new();
-        let mut chunks: Vec<(Range<usize>, ByteRange)> = Vec::new();
-        for run in runs(&note.placements) {
-            match self.locate(place.group, note.placements[run.start].chunk, &known.index, &mut unread) {
-                Ok(Located::At(range)) => chunks.push((run, range)),
-                Ok(Located::Missing) => self.fill(&note.placements[run]),
-                Ok(Located::BehindIndex) => {}
-                Err(error) => self.fail(&note.placements[run], &error),
-            }
+        note.clear();
+        self.collect(place, &mut note.placements);
+        let located = self.locate(place, &note.placements, known, object);
+        for (run, error) in &located.errors {
+            self.fail(&note.placements[run.clone()], &error.clone().with_object(&object.key));
         }
-        if unread.is_empty() {
-            for (run, range) in chunks {
+        if !located.unread.is_empty() {
+            // The chunks are planned again, from the cursor, once these have arrived.
+            for (key, offset, range) in located.unread {
+                window.read(range, token(note.reads.len()));
+                note.reads.push(Wanted::InnerIndex(key, offset));
+                note.inner_left += 1;
+            }
+        } else {
+            for (run, range) in located.chunks {
                 window.read(range, token(note.reads.len()));
                 note.reads.push(Wanted::Chunk(run));
             }
-        } else {
-            // The chunks are planned again, from the cursor, once these have arrived. What is missing was filled.
-            for (key, range) in unread {
-                window.read(range, token(note.reads.len()));
-                note.reads.push(Wanted::NestedIndex(key));
-                note.nested_left += 1;
+            note.missing = located.missing;
+            if note.reads.is_empty() && (*is_fresh || known.identity.is_none()) {
+                self.fill_missing(&mut note);
+            } else if note.reads.is_empty() && !note.missing.is_empty() {
+                window.read(version_range(object), token(0));
+                note.reads.push(Wanted::Version);
             }
+            self.shards.planned(place.group);
+        }
+        if let Some(identity) = &known.identity {
+            window.expect_identity(identity.clone());
         }
         *window.note::<Note>() = note;
     }
 
-    /// Where a chunk lies in its object, through as many indexes as there are levels.
-    fn locate(
-        &self,
-        group: usize,
-        chunk: u64,
-        index: &Arc<ShardIndex>,
-        unread: &mut Vec<(NestedKey, ByteRange)>,
-    ) -> Result<Located, Error> {
-        let compiled = &self.array.compiled;
-        let [_, inner @ ..] = compiled.levels.as_slice() else { return Ok(Located::Missing) };
-        if inner.is_empty() {
-            return index.entry(chunk).map_or(Ok(Located::Missing), |(offset, len)| self.stored(offset, len));
+    /// Puts the fill value where chunks are not stored.
+    fn fill_missing(&self, note: &mut Note) {
+        let mut missing = std::mem::take(&mut note.missing);
+        for run in missing.drain(..) {
+            self.fill(&note.placements[run]);
         }
-        let mut coordinates = vec![0; compiled.chunks_per_object.len()];
-        unravel(chunk, &compiled.chunks_per_object, &mut coordinates);
-        let (mut index, mut extent, mut shard) = (Arc::clone(index), (0, u64::MAX), 0);
-        for (depth, level) in compiled.levels.iter().enumerate() {
-            if depth != 0 {
-                let key = (group, depth, shard);
-                let Some(found) = self.state().nested.get(&key).cloned() else {
-                    if unread.last().is_none_or(|(last, _)| *last != key)
-                        && !unread.iter().any(|(seen, _)| *seen == key)
-                    {
-                        unread.push((key, nested_index_range(level, extent)?));
-                    }
-                    return Ok(Located::BehindIndex);
-                };
-                index = found;
-            }
-            let within_level = coordinates.iter().zip(&level.chunks_per_entry).zip(&level.entries);
-            let entry =
-                ravel(within_level.map(|((at, chunks), entries)| at / chunks % entries), &level.entries);
-            let Some(part) = index.entry(entry) else { return Ok(Located::Missing) };
-            extent = within(extent, part)?;
-            shard = shard * level.entry_count + entry;
-        }
-        self.stored(extent.0, extent.1)
+        note.missing = missing;
     }
 
-    /// A stored chunk, if it is no longer than any sound one.
-    fn stored(&self, offset: u64, len: u64) -> Result<Located, Error> {
-        let len_max = self.array.compiled.chain.encoded_len_max();
-        if len_max < len {
-            let message =
-                format!("the shard index gives a chunk {len} bytes, where at most {len_max} are sound");
-            return Err(Error::new(ErrorKind::Corrupt, message));
-        }
-        Ok(Located::At(ByteRange::Bounded { offset, len }))
-    }
-
-    /// Puts the fill value where a chunk is not stored.
     fn fill(&self, placements: &[Placement]) {
         let fill = self.array.metadata.fill_value();
         for placement in placements {
-            // A window that is planned again has filled its missing chunks before.
-            if let Some(tile) = self.output.claim(placement.result, placement.tile)
+            if let Some(tile) = self.results.output.claim(placement.result, placement.tile)
                 && let Err(error) = tile.fill(fill.bytes())
             {
                 self.fail(&[*placement], &error.into());
@@ -228,17 +177,17 @@ impl<'m> ReadBatch<'m> {
 
     /// Notes an error for the results that these placements belong to.
     fn fail(&self, placements: &[Placement], error: &Error) {
-        let mut state = self.state();
+        let mut errors = self.errors();
         for placement in placements {
-            state.errors.entry(placement.result).or_insert_with(|| error.clone());
+            errors.entry(placement.result).or_insert_with(|| error.clone());
         }
     }
 
     /// Notes an error for every result that wants something of an object.
-    fn fail_group(&self, group: usize, error: &Error) {
-        let mut state = self.state();
+    pub(crate) fn fail_group(&self, group: usize, error: &Error) {
+        let mut errors = self.errors();
         for member in self.groups.members(group) {
-            state.errors.entry(member.result).or_insert_with(|| error.clone());
+            errors.entry(member.result).or_insert_with(|| error.clone());
         }
     }
 
@@ -246,7 +195,7 @@ impl<'m> ReadBatch<'m> {
     fn place(&self, placements: &[Placement], stored: &[u8], scratch: &mut Scratch) -> Result<(), Error> {
         let chain = &self.array.compiled.chain;
         let claim = |placement: &Placement| {
-            let tile = self.output.claim(placement.result, placement.tile);
+            let tile = self.results.output.claim(placement.result, placement.tile);
             tile.ok_or_else(|| Error::new(ErrorKind::Internal, "a tile was filled twice"))
         };
         if let [placement] = placements
@@ -280,8 +229,7 @@ impl<'m> ReadBatch<'m> {
             }
             Ok(Arrival::Bytes(stored)) => self.place(placements, stored, scratch),
             Err(error) if error.kind() == swath_ioengine::ErrorKind::NotFound => {
-                self.fill(placements);
-                Ok(())
+                return self.fill(placements);
             }
             Err(error) => Err(Error::from(error)),
         };
@@ -289,98 +237,15 @@ impl<'m> ReadBatch<'m> {
             self.fail(placements, &error.with_object(&object.key));
         }
     }
-
-    fn index_arrived(
-        &self,
-        place: Place,
-        result: Result<Arrival<'_>, swath_ioengine::Error>,
-        lane: &mut LaneContext<'_>,
-    ) {
-        let level = self.array.compiled.levels.first();
-        let found = match (result, level) {
-            (Err(error), _) if error.kind() == swath_ioengine::ErrorKind::NotFound => Ok(None),
-            (Err(error), _) => Err(Error::from(error)),
-            (Ok(Arrival::Bytes(stored)), Some(level)) => {
-                ShardIndex::decode(level, stored, lane.scratch.get::<Scratch>()).map(|index| {
-                    Some(CachedIndex { index: Arc::new(index), identity: lane.identity.cloned() })
-                })
-            }
-            (Ok(_), _) => Err(Error::new(ErrorKind::Internal, "an index arrived without bytes")),
-        };
-        let ticket = match found {
-            Ok(found) => {
-                let mut state = self.state();
-                let ticket = state.tickets.remove(&place.group);
-                state.indexes.insert(place.group, found.clone());
-                drop(state);
-                lane.follow_up(lane.cursor);
-                if let (Some(found), Some(ticket)) = (found, ticket) {
-                    return ticket.complete(&found);
-                }
-                None
-            }
-            Err(error) => {
-                let error = error.with_object(&lane.object.key);
-                self.fail_group(place.group, &error);
-                // The other windows of this shard are told that there is nothing to read.
-                let mut state = self.state();
-                state.indexes.insert(place.group, None);
-                state.tickets.remove(&place.group)
-            }
-        };
-        drop(ticket);
-    }
-
-    fn nested_arrived(
-        &self,
-        key: NestedKey,
-        result: Result<Arrival<'_>, swath_ioengine::Error>,
-        lane: &mut LaneContext<'_>,
-    ) {
-        let level = self.array.compiled.levels.get(key.1);
-        let decoded = match (result, level) {
-            (Ok(Arrival::Bytes(stored)), Some(level)) => {
-                ShardIndex::decode(level, stored, lane.scratch.get::<Scratch>())
-            }
-            (Ok(_), _) => Err(Error::new(ErrorKind::Internal, "an inner index arrived without bytes")),
-            (Err(error), _) => Err(Error::from(error)),
-        };
-        match decoded {
-            Ok(index) => drop(self.state().nested.insert(key, Arc::new(index))),
-            Err(error) => {
-                self.fail_group(key.0, &error.with_object(&lane.object.key));
-                // An empty index: its chunks are not read, and the results have their error.
-                self.state().nested.insert(key, Arc::new(ShardIndex::empty()));
-            }
-        }
-        let cursor = lane.cursor;
-        if let Some(note) = lane.note.get::<Note>() {
-            note.nested_left -= 1;
-            if note.nested_left == 0 {
-                lane.follow_up(cursor);
-            }
-        }
-    }
 }
 
-/// Where a chunk is.
-enum Located {
-    /// Stored here.
-    At(ByteRange),
-    /// Not stored.
-    Missing,
-    /// Behind an index that has to be read first.
-    BehindIndex,
-}
-
-/// Runs of placements of one chunk.
-fn runs(placements: &[Placement]) -> impl Iterator<Item = Range<usize>> {
-    let mut start = 0;
-    placements.chunk_by(|a, b| a.chunk == b.chunk).map(move |run| {
-        let range = start..start + run.len();
-        start = range.end;
-        range
-    })
+/// The least read that shows which version of an object there is: local files tell when they are opened.
+fn version_range(object: &ObjectRef) -> ByteRange {
+    let len = match object.medium {
+        Medium::Local(_) => 0,
+        Medium::Remote(_) => 1,
+    };
+    ByteRange::Bounded { offset: 0, len }
 }
 
 fn token(number: usize) -> Token {
@@ -393,41 +258,36 @@ impl Batch for ReadBatch<'_> {
     }
 
     fn estimate(&self) -> Estimate {
-        let tiles = self.output.unclaimed();
+        let tiles = self.results.output.unclaimed();
         let indexes = if self.array.compiled.levels.is_empty() { 0 } else { self.groups.window_count() };
         let chunk_bytes = self.array.compiled.chain.encoded_len_max();
         Estimate { reads: tiles.saturating_add(indexes), bytes: tiles.saturating_mul(chunk_bytes) }
     }
 
     fn plan<'b>(&'b self, cursor: Cursor, context: &PlanContext<'_>, window: &mut Window<'_, 'b>) -> Planned {
-        let compiled = &self.array.compiled;
-        let Some(place) = self.groups.place(cursor.window, compiled) else { return Planned::Complete };
+        let Some(place) = self.groups.place(cursor.window) else { return Planned::Complete };
         let object = self.object(&place);
-        let Some(level) = compiled.levels.first() else {
-            window.set_object(object);
-            let mut note = std::mem::take(window.note::<Note>());
-            note.reads.clear();
-            collect(&place, &self.groups, &self.output, compiled, &mut note.placements);
-            let range = ByteRange::Whole { len_max: compiled.chain.encoded_len_max() };
-            window.read(range, token(0));
-            note.reads.push(Wanted::Chunk(0..note.placements.len()));
-            *window.note::<Note>() = note;
+        let Some(level) = self.array.compiled.levels.first() else {
+            self.plan_chunk(&place, object, window);
             return Planned::Complete;
         };
         let shard = self.shard(&place, &object, context);
-        window.set_object(object);
+        window.set_object(object.clone());
         match shard {
             Shard::Awaited => return Planned::Parked,
-            Shard::Known(known) => self.plan_shard(&place, &known, window),
+            Shard::Known { .. } => self.plan_shard(&place, &shard, &object, window),
+            // Its results have their error.
+            Shard::Failed => self.shards.planned(place.group),
             Shard::Absent => {
                 let note = window.note::<Note>();
-                collect(&place, &self.groups, &self.output, compiled, &mut note.placements);
+                note.clear();
+                self.collect(&place, &mut note.placements);
                 self.fill(&note.placements);
+                self.shards.planned(place.group);
             }
             Shard::Unread => {
                 let note = window.note::<Note>();
-                note.placements.clear();
-                note.reads.clear();
+                note.clear();
                 note.reads.push(Wanted::Index(place));
                 window.read(index_range(level), token(0));
             }
@@ -442,6 +302,7 @@ impl Batch for ReadBatch<'_> {
         lane: &mut LaneContext<'_>,
     ) {
         let Some(note) = lane.note.get::<Note>() else { return };
+        self.fill_missing(note);
         let wanted = usize::try_from(token.0).ok().and_then(|number| note.reads.get(number));
         match wanted {
             Some(Wanted::Chunk(run)) => {
@@ -452,25 +313,40 @@ impl Batch for ReadBatch<'_> {
                 let place = *place;
                 self.index_arrived(place, result, lane);
             }
-            Some(Wanted::NestedIndex(key)) => {
-                let key = *key;
-                self.nested_arrived(key, result, lane);
+            Some(Wanted::InnerIndex(key, offset)) => {
+                let (key, offset) = (*key, *offset);
+                self.inner_index_arrived(key, offset, result, lane);
+            }
+            Some(Wanted::Version) => {
+                // An object that is gone by now has nothing stored either.
+                if let Err(error) = result
+                    && error.kind() != swath_ioengine::ErrorKind::NotFound
+                {
+                    self.fail(&note.placements, &Error::from(error).with_object(&lane.object.key));
+                }
             }
             None => {}
         }
     }
 
     fn stale(&self, cursor: Cursor) {
-        let Some(place) = self.groups.place(cursor.window, &self.array.compiled) else { return };
+        let Some(place) = self.groups.place(cursor.window) else { return };
         self.cache.forget(&self.object(&place));
-        let mut state = self.state();
-        state.indexes.remove(&place.group);
-        state.nested.retain(|(group, _, _), _| *group != place.group);
+        self.shards.forget(place.group);
     }
 
-    fn spoiled(&self, cursor: Cursor, error: swath_ioengine::Error, _lane: &mut LaneContext<'_>) {
-        let Some(place) = self.groups.place(cursor.window, &self.array.compiled) else { return };
-        self.cache.forget(&self.object(&place));
-        self.fail_group(place.group, &Error::from(error));
+    fn spoiled(&self, cursor: Cursor, error: swath_ioengine::Error, lane: &mut LaneContext<'_>) {
+        let Some(place) = self.groups.place(cursor.window) else { return };
+        self.cache.forget(lane.object);
+        let error = Error::from(error).with_object(&lane.object.key);
+        let Some(note) = lane.note.get::<Note>() else { return self.fail_group(place.group, &error) };
+        let are_chunks = note.reads.iter().any(|read| matches!(read, Wanted::Chunk(_) | Wanted::Version));
+        if are_chunks {
+            self.fail(&note.placements, &error);
+        } else if self.shards.failed(place.group) {
+            // An index that made no sense did so because it was being written.
+            self.fail_group(place.group, &error);
+        }
+        // Chunks that were located by an index that was being written are planned again: the object is another by now.
     }
 }

@@ -34,11 +34,6 @@ impl ShardIndex {
         Ok(ShardIndex { entries: entries.collect() })
     }
 
-    /// An index without entries: everything is missing.
-    pub(crate) fn empty() -> ShardIndex {
-        ShardIndex { entries: Box::default() }
-    }
-
     /// Where entry `number` lies, in bytes from the shard's start; `None` where it is not stored.
     pub(crate) fn entry(&self, number: u64) -> Option<(u64, u64)> {
         let index = usize::try_from(number).ok()?;

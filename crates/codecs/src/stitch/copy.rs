@@ -43,7 +43,9 @@ impl LoopNest {
             // Strides are not checked against the chunk yet: their product may pass what memory holds.
             let count = isize::try_from(inner.count).ok();
             let source_span = count.and_then(|count| count.checked_mul(inner.source_stride));
-            if source_span == Some(axis.source_stride) && inner.count * inner.target_stride == axis.target_stride {
+            if source_span == Some(axis.source_stride)
+                && inner.count * inner.target_stride == axis.target_stride
+            {
                 inner.count *= axis.count;
                 return;
             }
@@ -66,23 +68,20 @@ impl LoopNest {
 /// `target` plus the sum of its strides is writable for as many, by nobody else; the two sides do not overlap.
 #[expect(unsafe_code, reason = "writes to an output that threads share")]
 pub(super) unsafe fn copy_nest(source: *const u8, target: *mut u8, nest: &LoopNest) {
-    let run = nest.run_bytes;
-    match nest.loops() {
-        // SAFETY: the one combination there is.
-        [] => unsafe { copy_run(source, target, run) },
-        loops => {
-            // SAFETY: as the caller promises.
-            unsafe {
-                match run {
-                    1 => walk(source, target, loops, &|s, t| copy_fixed::<1>(s, t)),
-                    2 => walk(source, target, loops, &|s, t| copy_fixed::<2>(s, t)),
-                    4 => walk(source, target, loops, &|s, t| copy_fixed::<4>(s, t)),
-                    8 => walk(source, target, loops, &|s, t| copy_fixed::<8>(s, t)),
-                    16 => walk(source, target, loops, &|s, t| copy_fixed::<16>(s, t)),
-                    _ => walk(source, target, loops, &|s, t| copy_run(s, t, run)),
-                }
-            }
-        }
+    let (run, loops) = (nest.run_bytes, nest.loops());
+    match run {
+        // SAFETY: as the caller promises, and the run is of as many bytes.
+        1 => unsafe { walk(source, target, loops, Fixed::<1>) },
+        // SAFETY: as above.
+        2 => unsafe { walk(source, target, loops, Fixed::<2>) },
+        // SAFETY: as above.
+        4 => unsafe { walk(source, target, loops, Fixed::<4>) },
+        // SAFETY: as above.
+        8 => unsafe { walk(source, target, loops, Fixed::<8>) },
+        // SAFETY: as above.
+        16 => unsafe { walk(source, target, loops, Fixed::<16>) },
+        // SAFETY: as above.
+        _ => unsafe { walk(source, target, loops, Any(run)) },
     }
 }
 
@@ -98,38 +97,54 @@ pub(super) unsafe fn copy_nest_swapped(
     nest: &LoopNest,
     unit_bytes: usize,
 ) {
-    let run = nest.run_bytes;
-    // SAFETY: as the caller promises.
-    unsafe {
-        match unit_bytes {
-            2 => walk(source, target, nest.loops(), &|s, t| swap_run::<2>(s, t, run)),
-            4 => walk(source, target, nest.loops(), &|s, t| swap_run::<4>(s, t, run)),
-            _ => walk(source, target, nest.loops(), &|s, t| swap_run::<8>(s, t, run)),
-        }
+    let (run, loops) = (nest.run_bytes, nest.loops());
+    match unit_bytes {
+        // SAFETY: as the caller promises, and the unit is of as many bytes.
+        2 => unsafe { walk(source, target, loops, Swapped::<2>(run)) },
+        // SAFETY: as above.
+        4 => unsafe { walk(source, target, loops, Swapped::<4>(run)) },
+        // SAFETY: as above; there are no other units.
+        _ => unsafe { walk(source, target, loops, Swapped::<8>(run)) },
     }
 }
 
-/// Calls `each` for every combination of loop positions.
+/// How one run is copied.
+trait Run: Copy {
+    /// Copies the run at `source` to `target`.
+    ///
+    /// # Safety
+    ///
+    /// The run's bytes are readable from `source` and writable to `target`, and the two do not overlap.
+    #[expect(unsafe_code, reason = "copies between addresses")]
+    unsafe fn copy(self, source: *const u8, target: *mut u8);
+}
+
+/// Calls `run` for every combination of loop positions.
 ///
 /// # Safety
 ///
-/// Both pointers stay within their allocations for every combination, and `each` may be called with every one of them.
+/// Both pointers stay within their allocations for every combination, and `run` may copy at every one of them.
 #[expect(unsafe_code, reason = "walks addresses")]
 #[inline(always)]
-unsafe fn walk(source: *const u8, target: *mut u8, loops: &[Loop], each: &impl Fn(*const u8, *mut u8)) {
-    let Some((outer, inner)) = loops.split_last() else { return each(source, target) };
+unsafe fn walk<R: Run>(source: *const u8, target: *mut u8, loops: &[Loop], run: R) {
+    let Some((outer, inner)) = loops.split_last() else {
+        // SAFETY: the one combination there is.
+        return unsafe { run.copy(source, target) };
+    };
     let (mut source, mut target) = (source, target);
     for position in 0..outer.count {
         if inner.is_empty() {
-            each(source, target);
+            // SAFETY: a combination of positions.
+            unsafe { run.copy(source, target) };
         } else {
             // SAFETY: one fewer loop, from an address of this one.
-            unsafe { walk_inner(source, target, inner, each) };
+            unsafe { walk_inner(source, target, inner, run) };
         }
         if position + 1 < outer.count {
             // SAFETY: the next position of this loop, which there is.
-            (source, target) =
-                unsafe { (source.offset(outer.source_stride), target.add(outer.target_stride)) };
+            source = unsafe { source.offset(outer.source_stride) };
+            // SAFETY: as above.
+            target = unsafe { target.add(outer.target_stride) };
         }
     }
 }
@@ -140,75 +155,100 @@ unsafe fn walk(source: *const u8, target: *mut u8, loops: &[Loop], each: &impl F
 ///
 /// As [`walk`].
 #[expect(unsafe_code, reason = "walks addresses")]
-unsafe fn walk_inner(source: *const u8, target: *mut u8, loops: &[Loop], each: &impl Fn(*const u8, *mut u8)) {
+unsafe fn walk_inner<R: Run>(source: *const u8, target: *mut u8, loops: &[Loop], run: R) {
     // SAFETY: as the caller promises.
-    unsafe { walk(source, target, loops, each) }
+    unsafe { walk(source, target, loops, run) }
 }
 
-/// Copies one run. Short ones by 16 bytes at a time, the last of them overlapping the one before: a call of memcpy costs
-/// more than that for the rows of small chunks.
-///
-/// # Safety
-///
-/// `len` bytes are readable from `source` and writable to `target`, and the two do not overlap.
-#[expect(unsafe_code, reason = "copies between addresses")]
-#[inline(always)]
-unsafe fn copy_run(source: *const u8, target: *mut u8, len: usize) {
-    const BLOCK: usize = 16;
-    const INLINE_MAX: usize = 256;
-    if len < BLOCK || INLINE_MAX < len {
+/// A run of `N` bytes. Byte arrays have no alignment.
+#[derive(Clone, Copy)]
+struct Fixed<const N: usize>;
+
+impl<const N: usize> Run for Fixed<N> {
+    #[expect(unsafe_code, reason = "copies between addresses")]
+    #[inline(always)]
+    unsafe fn copy(self, source: *const u8, target: *mut u8) {
         // SAFETY: as the caller promises.
-        return unsafe { std::ptr::copy_nonoverlapping(source, target, len) };
+        let bytes = unsafe { source.cast::<[u8; N]>().read() };
+        // SAFETY: as the caller promises.
+        unsafe { target.cast::<[u8; N]>().write(bytes) }
     }
-    let mut at = 0;
-    while at + BLOCK <= len {
-        // SAFETY: `at + BLOCK <= len`, within the run.
-        unsafe { copy_block::<BLOCK>(source, target, at) };
-        at += BLOCK;
+}
+
+/// A run of any length. Short ones by 16 bytes at a time, the last of them overlapping the one before: a call of memcpy
+/// costs more than that for the rows of small chunks.
+#[derive(Clone, Copy)]
+struct Any(usize);
+
+/// Bytes that are copied at a time.
+const BLOCK: usize = 16;
+
+/// From here on memcpy is faster.
+const INLINE_MAX: usize = 256;
+
+impl Run for Any {
+    #[expect(unsafe_code, reason = "copies between addresses")]
+    #[inline(always)]
+    unsafe fn copy(self, source: *const u8, target: *mut u8) {
+        let Any(len) = self;
+        if !(BLOCK..=INLINE_MAX).contains(&len) {
+            // SAFETY: as the caller promises.
+            return unsafe { std::ptr::copy_nonoverlapping(source, target, len) };
+        }
+        let mut at = 0;
+        while at + BLOCK <= len {
+            // SAFETY: `at + BLOCK <= len`, within the run.
+            unsafe { copy_at(source, target, at, Fixed::<BLOCK>) };
+            at += BLOCK;
+        }
+        // SAFETY: the run's last 16 bytes, of at least 16.
+        unsafe { copy_at(source, target, len - BLOCK, Fixed::<BLOCK>) };
     }
-    // SAFETY: the run's last 16 bytes, of at least 16.
-    unsafe { copy_block::<BLOCK>(source, target, len - BLOCK) };
 }
 
-/// Copies `N` bytes at offset `at`.
-///
-/// # Safety
-///
-/// `at + N` bytes are readable from `source` and writable to `target`.
-#[expect(unsafe_code, reason = "copies between addresses")]
-#[inline(always)]
-unsafe fn copy_block<const N: usize>(source: *const u8, target: *mut u8, at: usize) {
-    // SAFETY: within both allocations, as the caller promises.
-    unsafe { copy_fixed::<N>(source.add(at), target.add(at)) }
+/// A run with the bytes of each unit of `N` reversed; `N` divides its length.
+#[derive(Clone, Copy)]
+struct Swapped<const N: usize>(usize);
+
+impl<const N: usize> Run for Swapped<N> {
+    #[expect(unsafe_code, reason = "copies between addresses")]
+    #[inline(always)]
+    unsafe fn copy(self, source: *const u8, target: *mut u8) {
+        for at in (0..self.0).step_by(N) {
+            // SAFETY: `N` divides the length, so `at + N` is within the run.
+            unsafe { copy_at(source, target, at, Unit::<N>) };
+        }
+    }
 }
 
-/// Copies `N` bytes; byte arrays have no alignment.
-///
-/// # Safety
-///
-/// `N` bytes are readable from `source` and writable to `target`.
-#[expect(unsafe_code, reason = "copies between addresses")]
-#[inline(always)]
-unsafe fn copy_fixed<const N: usize>(source: *const u8, target: *mut u8) {
-    // SAFETY: as the caller promises.
-    let bytes = unsafe { source.cast::<[u8; N]>().read() };
-    // SAFETY: as the caller promises.
-    unsafe { target.cast::<[u8; N]>().write(bytes) }
-}
+/// `N` bytes, reversed.
+#[derive(Clone, Copy)]
+struct Unit<const N: usize>;
 
-/// Copies one run with the bytes of each unit of `N` reversed.
-///
-/// # Safety
-///
-/// As [`copy_run`]; and `N` divides `len`.
-#[expect(unsafe_code, reason = "copies between addresses")]
-#[inline(always)]
-unsafe fn swap_run<const N: usize>(source: *const u8, target: *mut u8, len: usize) {
-    for at in (0..len).step_by(N) {
-        // SAFETY: `N` divides `len`, so `at + N <= len`.
-        let mut bytes = unsafe { source.add(at).cast::<[u8; N]>().read() };
+impl<const N: usize> Run for Unit<N> {
+    #[expect(unsafe_code, reason = "copies between addresses")]
+    #[inline(always)]
+    unsafe fn copy(self, source: *const u8, target: *mut u8) {
+        // SAFETY: as the caller promises.
+        let mut bytes = unsafe { source.cast::<[u8; N]>().read() };
         bytes.reverse();
-        // SAFETY: as above.
-        unsafe { target.add(at).cast::<[u8; N]>().write(bytes) }
+        // SAFETY: as the caller promises.
+        unsafe { target.cast::<[u8; N]>().write(bytes) }
     }
+}
+
+/// Copies a run that starts `at` bytes behind both addresses.
+///
+/// # Safety
+///
+/// `run` may copy there.
+#[expect(unsafe_code, reason = "copies between addresses")]
+#[inline(always)]
+unsafe fn copy_at<R: Run>(source: *const u8, target: *mut u8, at: usize, run: R) {
+    // SAFETY: within the allocation that the run lies in.
+    let source = unsafe { source.add(at) };
+    // SAFETY: as above.
+    let target = unsafe { target.add(at) };
+    // SAFETY: as the caller promises.
+    unsafe { run.copy(source, target) }
 }

@@ -3,6 +3,7 @@
 use super::copy::{Loop, LoopNest, RANK_MAX, copy_nest, copy_nest_swapped};
 use crate::chain::DecodedChunk;
 use crate::error::Error;
+use std::alloc::{Layout, alloc_zeroed};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -68,7 +69,7 @@ impl<'m> Output<'m> {
     ///
     /// # Errors
     ///
-    /// `Unsupported` for more than 32 axes.
+    /// `Unsupported` for more than 32 axes; `Internal` for elements of no bytes.
     pub fn new(memory: &'m mut [u8], element_bytes: usize, rank: usize) -> Result<Output<'m>, Error> {
         let (start, len) = (NonNull::from(&mut *memory).cast(), memory.len());
         Output::over(start, len, None, element_bytes, rank)
@@ -78,9 +79,9 @@ impl<'m> Output<'m> {
     ///
     /// # Errors
     ///
-    /// As [`Output::new`].
+    /// As [`Output::new`]; `Unsupported` where the system does not give as much memory.
     pub fn owned(len: usize, element_bytes: usize, rank: usize) -> Result<Output<'static>, Error> {
-        let mut memory = vec![0u8; len];
+        let mut memory = zeroed(len)?;
         let start = NonNull::from(memory.as_mut_slice()).cast();
         Output::over(start, len, Some(memory), element_bytes, rank)
     }
@@ -98,6 +99,9 @@ impl<'m> Output<'m> {
                 format!("wanted at most {RANK_MAX} dimensions, found {rank}"),
             ));
         }
+        if element_bytes == 0 {
+            return Err(Error::internal("output", "wanted elements of at least 1 byte, found 0"));
+        }
         Ok(Output {
             start,
             len,
@@ -114,11 +118,13 @@ impl<'m> Output<'m> {
         })
     }
 
-    /// Adds the next result, behind those before it: for each axis its step and its tiles, in the order of the result.
+    /// Adds the next result, behind those before it: for each axis its step and its tiles, in the order of the result. A
+    /// result with an axis of no tiles is empty.
     ///
     /// # Errors
     ///
-    /// `Internal` when the memory has no room for it, or the axes are not as many as the output's.
+    /// `Internal` when the memory has no room for it, a tile has no elements, or the axes are not as many as the
+    /// output's. The output is then as it was.
     pub fn push(&mut self, axes: &[(i64, &[AxisTile])]) -> Result<(), Error> {
         if axes.len() != self.rank {
             return Err(Error::internal(
@@ -126,9 +132,10 @@ impl<'m> Output<'m> {
                 format!("wanted {} axes, found {}", self.rank, axes.len()),
             ));
         }
-        let first_axis = self.axes.len();
-        let first_tile_bit = self.tile_count;
-        let mut tile_count = 1u64;
+        if axes.iter().any(|(_, tiles)| tiles.iter().any(|tile| tile.count == 0)) {
+            return Err(Error::internal("output", "a tile without elements"));
+        }
+        let (first_axis, first_tile) = (self.axes.len(), self.tiles.len());
         for (step, tiles) in axes {
             let first_tile = self.tiles.len();
             self.axes.push(AxisPlace { first_tile, tile_count: tiles.len(), target_stride: 0, step: *step });
@@ -137,12 +144,18 @@ impl<'m> Output<'m> {
                 self.tiles.push(AxisTile { target_start, ..*tile });
                 target_start = target_start.saturating_add(tile.count);
             }
-            tile_count = tile_count.saturating_mul(tiles.len() as u64);
         }
-        let bytes = self.lay_out(first_axis)?;
-        self.results.push(ResultPlace { offset: self.used, first_tile_bit });
+        let bytes = self.lay_out(first_axis).inspect_err(|_| {
+            // What is left of it would be taken for the next result's.
+            self.axes.truncate(first_axis);
+            self.tiles.truncate(first_tile);
+        })?;
+        // No more than elements, which fit memory; nothing where an axis has none.
+        let tile_counts = axes.iter().map(|(_, tiles)| tiles.len() as u64);
+        let tile_count = tile_counts.fold(1, u64::saturating_mul);
+        self.results.push(ResultPlace { offset: self.used, first_tile_bit: self.tile_count });
         self.used += bytes;
-        self.tile_count = first_tile_bit.saturating_add(tile_count);
+        self.tile_count += tile_count;
         let words = usize::try_from(self.tile_count.div_ceil(64)).unwrap_or(usize::MAX);
         self.claims.resize_with(words, AtomicU64::default);
         Ok(())
@@ -150,22 +163,19 @@ impl<'m> Output<'m> {
 
     /// Gives the axes from `first_axis` on their strides; returns the bytes of the result.
     fn lay_out(&mut self, first_axis: usize) -> Result<usize, Error> {
-        // A result without elements takes no room, however long its other axes are.
+        let room = self.len - self.used;
+        let mut stride = self.element_bytes;
         if self.axes[first_axis..].iter().any(|axis| axis.tile_count == 0) {
             return Ok(0);
         }
-        let mut stride = self.element_bytes;
         for axis in self.axes[first_axis..].iter_mut().rev() {
             axis.target_stride = stride;
             let tiles = &self.tiles[axis.first_tile..][..axis.tile_count];
             let extent = tiles.last().map_or(0, |last| last.target_start.saturating_add(last.count));
             let bytes = usize::try_from(extent).ok().and_then(|extent| stride.checked_mul(extent));
-            let room = self.len - self.used;
-            stride = bytes.filter(|bytes| *bytes <= room).ok_or_else(|| {
-                Error::internal("output", format!("a result has no room in the {room} bytes that are left"))
-            })?;
+            stride = bytes.filter(|bytes| *bytes <= room).ok_or_else(|| no_room(room))?;
         }
-        Ok(stride)
+        if room < stride { Err(no_room(room)) } else { Ok(stride) }
     }
 
     /// The tiles of one axis of a result, in the order of the result.
@@ -245,7 +255,12 @@ impl<'a> Tile<'a> {
     }
 
     /// The tile as one run of bytes, if that is what it is in the output.
+    ///
+    /// # Errors
+    ///
+    /// The tile itself, where it is not.
     #[expect(unsafe_code, reason = "hands out the claimed bytes")]
+    #[expect(clippy::result_large_err, reason = "a tile that is not one run goes back to its owner, unboxed")]
     pub fn into_contiguous(self) -> Result<&'a mut [u8], Tile<'a>> {
         let mut run = self.output.element_bytes;
         for number in (0..self.axes.len()).rev() {
@@ -258,7 +273,7 @@ impl<'a> Tile<'a> {
             }
             run *= memory(tile.count);
         }
-        // SAFETY: the tile starts within the output.
+        // SAFETY: the tile has elements, and `Output::push` made room for them: it starts within the output.
         let start = unsafe { self.output.start.add(self.target) };
         // SAFETY: the tile's elements are `run` initialised bytes from there, within the output (`Output::push` made
         // room for them); the tile was claimed once, tiles are disjoint, and the output is borrowed for 'a.
@@ -269,10 +284,18 @@ impl<'a> Tile<'a> {
     ///
     /// # Errors
     ///
-    /// `Internal` when the tile takes elements that the chunk does not have.
+    /// `Internal` when the tile takes elements that the chunk does not have, or the unit to swap is none of the output's
+    /// elements.
     #[expect(unsafe_code, reason = "writes to the claimed bytes")]
     pub fn write(self, chunk: &DecodedChunk<'_>) -> Result<(), Error> {
-        let mut nest = LoopNest::new(self.output.element_bytes);
+        let element_bytes = self.output.element_bytes;
+        let fits = |unit: usize| matches!(unit, 2 | 4 | 8) && element_bytes.is_multiple_of(unit);
+        if let Some(unit) = chunk.swap_unit_bytes.filter(|unit| !fits(*unit)) {
+            let message =
+                format!("wanted a unit of 2, 4 or 8 bytes that divides {element_bytes}, found {unit}");
+            return Err(Error::internal("output", message));
+        }
+        let mut nest = LoopNest::new(element_bytes);
         let (mut first, mut low, mut high) = (0isize, 0isize, 0isize);
         for number in (0..self.axes.len()).rev() {
             let (axis, tile) = self.axis(number);
@@ -294,13 +317,13 @@ impl<'a> Tile<'a> {
         }
         // SAFETY: `low <= first <= high`, and the element at `high` ends within the chunk.
         let source = unsafe { chunk.bytes.as_ptr().offset(first) };
-        // SAFETY: the tile starts within the output.
+        // SAFETY: as in `into_contiguous`.
         let target = unsafe { self.output.start.as_ptr().add(self.target) };
         match chunk.swap_unit_bytes {
             // SAFETY: every combination reads between `low` and the end of the element at `high`, checked above, and
             // writes the tile's own bytes, which this claim alone may write; chunk and output are distinct borrows.
             None => unsafe { copy_nest(source, target, &nest) },
-            // SAFETY: as above; the chain compiled the unit from an element that it divides.
+            // SAFETY: as above; the unit was checked to be one that divides the element, and with it every run.
             Some(unit_bytes) => unsafe { copy_nest_swapped(source, target, &nest, unit_bytes) },
         }
         Ok(())
@@ -355,6 +378,28 @@ fn fill_run(run: &mut [u8], element: &[u8]) {
         [first, rest @ ..] if rest.iter().all(|byte| byte == first) => run.fill(*first),
         _ => run.chunks_exact_mut(element.len()).for_each(|place| place.copy_from_slice(element)),
     }
+}
+
+fn no_room(room: usize) -> Error {
+    Error::internal("output", format!("a result has no room in the {room} bytes that are left"))
+}
+
+/// Zeroed memory, or an error where the system has none: sizes come from metadata that anyone may have written.
+#[expect(unsafe_code, reason = "`vec!` ends the process where there is no memory")]
+fn zeroed(len: usize) -> Result<Vec<u8>, Error> {
+    let refused = || Error::unsupported("output", format!("the system gave no memory for {len} bytes"));
+    if len == 0 {
+        return Ok(Vec::new());
+    }
+    let layout = Layout::array::<u8>(len).map_err(|_| refused())?;
+    // SAFETY: the layout is not of zero bytes.
+    let start = unsafe { alloc_zeroed(layout) };
+    if start.is_null() {
+        return Err(refused());
+    }
+    // SAFETY: `start` is a block of the global allocator with the layout of `len` bytes, all of them initialised, and
+    // nobody else has it.
+    Ok(unsafe { Vec::from_raw_parts(start, len, len) })
 }
 
 fn outside(chunk: &DecodedChunk<'_>) -> Error {

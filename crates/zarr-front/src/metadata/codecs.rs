@@ -122,8 +122,8 @@ fn named_codec(name: &str, configuration: &Value) -> Result<Codec, Error> {
     Ok(Codec::from_v3(name, configuration)?)
 }
 
-/// The shape that chunks of `shape` have after `codec`.
-pub(super) fn transposed(codec: &Codec, shape: &[u64], field: &str) -> Result<Vec<u64>, Error> {
+/// What chunks have along each axis (a length, say) after `codec`.
+pub(crate) fn transposed<T: Copy>(codec: &Codec, shape: &[T], field: &str) -> Result<Vec<T>, Error> {
     let axes = stored_axes(codec, shape.len(), field)?;
     Ok(axes.iter().filter_map(|axis| shape.get(*axis).copied()).collect())
 }

@@ -9,7 +9,10 @@
     reason = "all of it is tests"
 )]
 
+mod block_on;
 mod corpus;
 mod expected;
 mod hostile;
 mod metadata;
+mod oracle;
+mod written;

@@ -1,0 +1,329 @@
+//! The shards of one read: what is known of each, and how their indexes come to be known.
+
+use crate::groups::Place;
+use crate::index_cache::{CachedIndex, LoadTicket, LookUp};
+use crate::placement::Placement;
+use crate::raveling::unravel;
+use crate::read_batch::{Note, ReadBatch};
+use crate::shard_index::{ShardIndex, nested_index_range, within};
+use crate::{Error, ErrorKind};
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use swath_codecs::Scratch;
+use swath_ioengine::{Arrival, ByteRange, LaneContext, ObjectRef, PlanContext};
+
+/// What lanes share of the shards while a batch runs. Locked a few times a window, not once a chunk; a shard is let go
+/// once its last window is planned.
+#[derive(Default)]
+pub(crate) struct Shards(Mutex<HashMap<usize, ShardState>>);
+
+/// An inner shard: its group, its level and its number within its object.
+pub(crate) type InnerKey = (usize, usize, u64);
+
+#[derive(Default)]
+struct ShardState {
+    seen: Option<Seen>,
+    /// The duty to read the index, while this batch does.
+    ticket: Option<LoadTicket>,
+    /// Indexes of inner shards, by level and number.
+    inner: HashMap<(usize, u64), Result<Arc<ShardIndex>, Error>>,
+    /// Windows that were planned to their end.
+    windows_planned: u64,
+    /// Windows in all.
+    windows: u64,
+}
+
+/// What this batch knows of a shard.
+#[derive(Clone)]
+enum Seen {
+    Index { found: CachedIndex, is_fresh: bool },
+    Absent,
+    Failed,
+}
+
+/// What is known of the shard around a window.
+pub(crate) enum Shard {
+    /// Its index; fresh when this batch has read it.
+    Known { index: CachedIndex, is_fresh: bool },
+    /// The shard does not exist.
+    Absent,
+    /// Its index could not be read.
+    Failed,
+    /// Its index has to be read first.
+    Unread,
+    /// Somebody else is reading its index.
+    Awaited,
+}
+
+/// Where the chunks of a window are.
+#[derive(Default)]
+pub(crate) struct Located {
+    /// Chunks that are stored, by their placements.
+    pub(crate) chunks: Vec<(Range<usize>, ByteRange)>,
+    /// Chunks that are not.
+    pub(crate) missing: Vec<Range<usize>>,
+    /// Chunks that the index puts where none can be.
+    pub(crate) errors: Vec<(Range<usize>, Error)>,
+    /// Indexes of inner shards that have to be read first, where each starts, and the range of each index.
+    pub(crate) unread: Vec<(InnerKey, u64, ByteRange)>,
+}
+
+/// Where one chunk is.
+enum Location {
+    At(ByteRange),
+    Missing,
+    BehindIndex { key: InnerKey, offset: u64, range: ByteRange },
+}
+
+impl From<Seen> for Shard {
+    fn from(seen: Seen) -> Shard {
+        match seen {
+            Seen::Index { found, is_fresh } => Shard::Known { index: found, is_fresh },
+            Seen::Absent => Shard::Absent,
+            Seen::Failed => Shard::Failed,
+        }
+    }
+}
+
+impl Shards {
+    fn lock(&self) -> MutexGuard<'_, HashMap<usize, ShardState>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A window of the shard needs nothing more of its indexes.
+    pub(crate) fn planned(&self, group: usize) {
+        let mut shards = self.lock();
+        let Some(shard) = shards.get_mut(&group) else { return };
+        shard.windows_planned += 1;
+        if shard.windows <= shard.windows_planned && shard.ticket.is_none() {
+            shards.remove(&group);
+        }
+    }
+
+    /// Forgets what is known of a shard that is another by now.
+    pub(crate) fn forget(&self, group: usize) {
+        if let Some(shard) = self.lock().get_mut(&group) {
+            shard.seen = None;
+            shard.inner.clear();
+            // Some windows are planned again. Which of them were counted is not known: none is let go early.
+            shard.windows = u64::MAX;
+        }
+    }
+
+    /// True where the shard's index could not be read.
+    pub(crate) fn failed(&self, group: usize) -> bool {
+        self.lock().get(&group).is_some_and(|shard| matches!(shard.seen, Some(Seen::Failed)))
+    }
+}
+
+impl ReadBatch<'_> {
+    fn new_shard(&self, group: usize) -> ShardState {
+        ShardState { windows: self.groups.windows_of(group), ..ShardState::default() }
+    }
+
+    /// What is known of the shard of a window; loading its index is this caller's duty where it says `Unread`.
+    pub(crate) fn shard(&self, place: &Place, object: &ObjectRef, context: &PlanContext<'_>) -> Shard {
+        if let Some(seen) = self.shards.lock().get(&place.group).and_then(|shard| shard.seen.clone()) {
+            return seen.into();
+        }
+        match self.cache.look_up(object, || context.resume()) {
+            LookUp::Wait => Shard::Awaited,
+            LookUp::Found(found) => {
+                let needed_again =
+                    1 < self.groups.windows_of(place.group) || 1 < self.array.compiled.levels.len();
+                let seen = Seen::Index { found, is_fresh: false };
+                if needed_again {
+                    let mut shards = self.shards.lock();
+                    let shard = shards.entry(place.group).or_insert_with(|| self.new_shard(place.group));
+                    shard.seen = Some(seen.clone());
+                }
+                seen.into()
+            }
+            LookUp::Load(ticket) => {
+                let mut shards = self.shards.lock();
+                let shard = shards.entry(place.group).or_insert_with(|| self.new_shard(place.group));
+                // It may have arrived, without being cached, between the first look and this one.
+                if let Some(seen) = shard.seen.clone() {
+                    drop(shards);
+                    drop(ticket);
+                    return seen.into();
+                }
+                let before = shard.ticket.replace(ticket);
+                drop(shards);
+                drop(before);
+                Shard::Unread
+            }
+        }
+    }
+
+    /// Looks every chunk of a window up, through as many indexes as there are levels.
+    pub(crate) fn locate(
+        &self,
+        place: &Place,
+        placements: &[Placement],
+        known: &CachedIndex,
+        object: &ObjectRef,
+    ) -> Located {
+        let compiled = &self.array.compiled;
+        let mut located = Located::default();
+        let mut coordinates = vec![0; compiled.chunks_per_object.len()];
+        let mut seen = HashSet::new();
+        let mut shards = (1 < compiled.levels.len()).then(|| self.shards.lock());
+        let mut none = HashMap::new();
+        let inner = match &mut shards {
+            Some(shards) => {
+                &mut shards.entry(place.group).or_insert_with(|| self.new_shard(place.group)).inner
+            }
+            None => &mut none,
+        };
+        for run in runs(placements) {
+            unravel(placements[run.start].chunk, &compiled.chunks_per_object, &mut coordinates);
+            match self.locate_chunk(place.group, &coordinates, known, inner, object) {
+                Ok(Location::At(range)) => located.chunks.push((run, range)),
+                Ok(Location::Missing) => located.missing.push(run),
+                Ok(Location::BehindIndex { key, offset, range }) => {
+                    if seen.insert(key) {
+                        located.unread.push((key, offset, range));
+                    }
+                }
+                Err(error) => located.errors.push((run, error)),
+            }
+        }
+        located
+    }
+
+    fn locate_chunk(
+        &self,
+        group: usize,
+        coordinates: &[u64],
+        known: &CachedIndex,
+        inner: &mut HashMap<(usize, u64), Result<Arc<ShardIndex>, Error>>,
+        object: &ObjectRef,
+    ) -> Result<Location, Error> {
+        let (mut index, mut extent, mut number) = (Arc::clone(&known.index), (0, u64::MAX), 0);
+        for (depth, level) in self.array.compiled.levels.iter().enumerate() {
+            if depth != 0 {
+                let found = inner.get(&(depth, number)).cloned().or_else(|| {
+                    let found = self.cache.inner(object, (depth, extent.0), known.identity.as_ref()?)?;
+                    inner.insert((depth, number), Ok(Arc::clone(&found)));
+                    Some(Ok(found))
+                });
+                index = match found {
+                    Some(found) => found?,
+                    None => {
+                        let range = nested_index_range(level, extent)?;
+                        return Ok(Location::BehindIndex {
+                            key: (group, depth, number),
+                            offset: extent.0,
+                            range,
+                        });
+                    }
+                };
+            }
+            let entry = level.entry_of(coordinates);
+            let Some(part) = index.entry(entry) else { return Ok(Location::Missing) };
+            extent = within(extent, part)?;
+            number = number * level.entry_count + entry;
+        }
+        self.stored(extent.0, extent.1)
+    }
+
+    /// A stored chunk, if it is no longer than any sound one.
+    fn stored(&self, offset: u64, len: u64) -> Result<Location, Error> {
+        let len_max = self.array.compiled.chain.encoded_len_max();
+        if len_max < len {
+            let message =
+                format!("the shard index gives a chunk {len} bytes, where at most {len_max} are sound");
+            return Err(Error::new(ErrorKind::Corrupt, message));
+        }
+        Ok(Location::At(ByteRange::Bounded { offset, len }))
+    }
+
+    /// Takes the index of a shard, and has the chunks of its window planned.
+    pub(crate) fn index_arrived(
+        &self,
+        place: Place,
+        result: Result<Arrival<'_>, swath_ioengine::Error>,
+        lane: &mut LaneContext<'_>,
+    ) {
+        let level = self.array.compiled.levels.first();
+        let found = match (result, level) {
+            (Err(error), _) if error.kind() == swath_ioengine::ErrorKind::NotFound => Ok(None),
+            (Err(error), _) => Err(Error::from(error)),
+            (Ok(Arrival::Bytes(stored)), Some(level)) => {
+                ShardIndex::decode(level, stored, lane.scratch.get::<Scratch>()).map(|index| {
+                    Some(CachedIndex { index: Arc::new(index), identity: lane.identity.cloned() })
+                })
+            }
+            (Ok(_), _) => Err(Error::new(ErrorKind::Internal, "an index arrived without bytes")),
+        };
+        let seen = match &found {
+            Ok(Some(found)) => Seen::Index { found: found.clone(), is_fresh: true },
+            Ok(None) => Seen::Absent,
+            Err(error) => {
+                self.fail_group(place.group, &error.clone().with_object(&lane.object.key));
+                Seen::Failed
+            }
+        };
+        let ticket = {
+            let mut shards = self.shards.lock();
+            let shard = shards.entry(place.group).or_insert_with(|| self.new_shard(place.group));
+            shard.seen = Some(seen);
+            shard.ticket.take()
+        };
+        lane.follow_up(lane.cursor);
+        // Both ways, those who wait for the index are planned again, outside the lock.
+        match (ticket, found) {
+            (Some(ticket), Ok(Some(found))) => ticket.complete(&found),
+            (ticket, _) => drop(ticket),
+        }
+    }
+
+    /// Takes the index of an inner shard; the last one of a window has its chunks planned.
+    pub(crate) fn inner_index_arrived(
+        &self,
+        (group, depth, number): InnerKey,
+        offset: u64,
+        result: Result<Arrival<'_>, swath_ioengine::Error>,
+        lane: &mut LaneContext<'_>,
+    ) {
+        let level = self.array.compiled.levels.get(depth);
+        let changed = matches!(&result, Err(error) if error.kind() == swath_ioengine::ErrorKind::Changed);
+        let decoded = match (result, level) {
+            (Ok(Arrival::Bytes(stored)), Some(level)) => {
+                ShardIndex::decode(level, stored, lane.scratch.get::<Scratch>())
+            }
+            (Ok(_), _) => Err(Error::new(ErrorKind::Internal, "an inner index arrived without bytes")),
+            (Err(error), _) => Err(Error::from(error)),
+        };
+        let decoded = decoded.map(Arc::new);
+        if let Ok(index) = &decoded {
+            let found = CachedIndex { index: Arc::clone(index), identity: lane.identity.cloned() };
+            self.cache.keep_inner(lane.object, (depth, offset), found);
+        }
+        // What changed is looked up anew.
+        if !changed {
+            let mut shards = self.shards.lock();
+            let shard = shards.entry(group).or_insert_with(|| self.new_shard(group));
+            shard.inner.insert((depth, number), decoded);
+        }
+        let cursor = lane.cursor;
+        if let Some(note) = lane.note.get::<Note>() {
+            note.inner_left = note.inner_left.saturating_sub(1);
+            if note.inner_left == 0 {
+                lane.follow_up(cursor);
+            }
+        }
+    }
+}
+
+/// Runs of placements of one chunk.
+fn runs(placements: &[Placement]) -> impl Iterator<Item = Range<usize>> {
+    let mut start = 0;
+    placements.chunk_by(|a, b| a.chunk == b.chunk).map(move |run| {
+        let range = start..start + run.len();
+        start = range.end;
+        range
+    })
+}

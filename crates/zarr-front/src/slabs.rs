@@ -1,0 +1,59 @@
+//! How the chunks of a stored object are cut into windows. Pure.
+
+/// Windows are made of whole slabs: boxes of one chunk along each of the leading axes, and all chunks along the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slabs {
+    /// Leading axes along which a slab is one chunk.
+    pub(crate) axes: usize,
+    /// Slabs of one window.
+    pub(crate) per_window: u64,
+}
+
+/// Chunks that one window aims at: few enough that lanes share a shard evenly, many enough that looking up the shard
+/// (about 1 µs) costs little beside decoding its chunks.
+const WINDOW_CHUNKS: u64 = 128;
+
+/// Chunks of a slab at most.
+const SLAB_CHUNKS_MAX: u64 = 256;
+
+impl Slabs {
+    /// The fewest leading axes whose slabs, and windows of them, are of at most `reads_max` chunks.
+    pub(crate) fn new(chunks_per_object: &[u64], reads_max: u64) -> Slabs {
+        let slab_max = SLAB_CHUNKS_MAX.min(reads_max);
+        let (mut slab, mut axes) = (1u64, chunks_per_object.len());
+        for extent in chunks_per_object.iter().rev() {
+            let chunks = slab.saturating_mul(*extent);
+            if slab_max < chunks {
+                break;
+            }
+            (slab, axes) = (chunks, axes - 1);
+        }
+        Slabs { axes, per_window: (WINDOW_CHUNKS.min(reads_max) / slab.max(1)).max(1) }
+    }
+
+    /// Extents of the axes that number slabs.
+    pub(crate) fn extents<'a>(&self, chunks_per_object: &'a [u64]) -> &'a [u64] {
+        &chunks_per_object[..self.axes]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slabs_are_as_large_as_they_may_be() {
+        let cut = |extents: &[u64], reads_max| {
+            let slabs = Slabs::new(extents, reads_max);
+            (slabs.axes, slabs.per_window)
+        };
+        assert_eq!(cut(&[1, 10, 16, 16], 16_384), (2, 1));
+        assert_eq!(cut(&[1, 1, 1, 1], 16_384), (0, 128));
+        assert_eq!(cut(&[100_000], 16_384), (1, 128));
+        assert_eq!(cut(&[32, 32], 16_384), (1, 4));
+        assert_eq!(cut(&[u64::MAX, 32], 16_384), (1, 4));
+        assert_eq!(cut(&[], 1), (0, 1));
+        assert_eq!(cut(&[32, 32], 16), (2, 16));
+        assert_eq!(cut(&[32, 32], 1), (2, 1));
+    }
+}
