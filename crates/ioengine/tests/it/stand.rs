@@ -57,7 +57,10 @@ impl Kind {
 
     pub(crate) fn stand_with(self, limits: Limits) -> Stand {
         let inline_max = if self.is_inline() { u64::MAX } else { 0 };
-        let limits = Limits { inline_reads_max: inline_max, inline_bytes_max: inline_max, ..limits };
+        // A lost wake-up must not be healed by the end of a sleep.
+        let park_max = limits.park_max.max(Duration::from_secs(3600));
+        let limits =
+            Limits { inline_reads_max: inline_max, inline_bytes_max: inline_max, park_max, ..limits };
         let engine = Engine::new(EngineConfig { limits, freshness: Freshness::Checked });
         match self {
             Kind::Memory | Kind::InlineMemory => memory(engine, None),
