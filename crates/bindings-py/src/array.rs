@@ -2,7 +2,8 @@
 
 use crate::errors::raised;
 use crate::info::Info;
-use crate::location::{Lazy, Location};
+use crate::location::{Lazy, Location, Pickled};
+use crate::open::reopener;
 use crate::{json, read, selection};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray};
 use pyo3::IntoPyObjectExt;
@@ -19,13 +20,13 @@ use swath::{ArrayCodecs, Selection, ZarrFormat};
 
 /// A Zarr array on disk, opened for reading.
 ///
-/// Made by `swath.open`, `swath.open_array`, or from a group. It holds metadata but no open file: it can be pickled (as
-/// its path), sent to other processes by fork, forkserver or spawn, and used from any number of threads. Two arrays are
-/// equal when they are stored at the same place.
+/// Made by `swath.open`, `swath.open_array`, or from a group. It holds metadata but no open file: it
+/// can be pickled (as its path), sent to other processes by fork, forkserver or spawn, and used from
+/// any number of threads. Two arrays are equal when they are stored at the same place.
 ///
-/// Indexing reads from storage into a new NumPy array, with NumPy's rules for integers, slices (steps and negative
-/// numbers included) and `...`. What is not stored reads as the fill value. The GIL is released while a read runs, and
-/// Ctrl-C ends it.
+/// Indexing reads from storage into a new NumPy array, with NumPy's rules for integers, slices (steps
+/// and negative numbers included) and `...`. What is not stored reads as the fill value. The GIL is
+/// released while a read runs, and Ctrl-C ends it.
 ///
 /// Examples
 /// --------
@@ -118,14 +119,15 @@ impl Array {
     /// Parameters
     /// ----------
     /// index : int, slice, Ellipsis, or a tuple of them
-    ///     NumPy's basic indexing: negative numbers count from the end, steps may be negative, fewer entries than axes
-    ///     select the rest whole. An integer drops its axis.
+    ///     NumPy's basic indexing: negative numbers count from the end, steps may be negative, fewer
+    ///     entries than axes select the rest whole. An integer drops its axis.
     ///
     /// Returns
     /// -------
     /// numpy.ndarray
-    ///     A new array in C order, of the array's dtype. As with zarr-python, an integer for every axis gives an array
-    ///     without dimensions, and `a[...]` or `a[()]` of an array without dimensions gives a NumPy scalar.
+    ///     A new array in C order, of the array's dtype. As with zarr-python, an integer for every axis
+    ///     gives an array without dimensions, and `a[...]` or `a[()]` of an array without dimensions
+    ///     gives a NumPy scalar.
     ///
     /// Raises
     /// ------
@@ -153,8 +155,9 @@ impl Array {
     /// index : int, slice, Ellipsis, or a tuple of them; default ...
     ///     As for `array[index]`.
     /// out : numpy.ndarray, optional
-    ///     Where to write: a writable array, contiguous in C order, of exactly the result's shape and dtype. While it
-    ///     is written to, give it to no other read and leave it alone; after an error its content is undefined.
+    ///     Where to write: a writable array, contiguous in C order, of exactly the result's shape and
+    ///     dtype. While it is written to, give it to no other read and leave it alone; after an error its
+    ///     content is undefined.
     ///
     /// Returns
     /// -------
@@ -173,16 +176,16 @@ impl Array {
     /// >>> out = numpy.empty((3, 256, 256), array.dtype)
     /// >>> array.read(0, out=out) is out
     /// True
-    #[pyo3(signature = (index = None, out = None), text_signature = "($self, index=..., out=None)")]
+    #[pyo3(signature = (index = Given::nothing(), out = None), text_signature = "($self, index=..., out=None)")]
     fn read<'py>(
         &self,
         py: Python<'py>,
-        index: Option<Given<'py>>,
+        index: Given<'py>,
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyUntypedArray>> {
         let opened = self.get(py)?;
-        let selection = match index {
-            Some(Given(index)) => opened.parse(&index)?,
+        let selection = match index.0 {
+            Some(index) => opened.parse(&index)?,
             None => Selection::all(),
         };
         read::one(py, opened, &selection, out)
@@ -202,8 +205,9 @@ impl Array {
     /// Returns
     /// -------
     /// numpy.ndarray or list of numpy.ndarray
-    ///     One array of shape (n, ...), whose item i is the result of index i; with `stack=False` a list of n arrays of
-    ///     any shapes, which are views of one block of memory: copy what you keep for long.
+    ///     One array of shape (n, ...), whose item i is the result of index i; with `stack=False` a list
+    ///     of n arrays of any shapes, which are views of one block of memory: copy what you keep for
+    ///     long.
     ///
     /// Raises
     /// ------
@@ -212,7 +216,8 @@ impl Array {
     /// OutOfBoundsError, UnsupportedSelectionError
     ///     As for `array[index]`; nothing has been read.
     /// CorruptError, StorageError
-    ///     Some selections could not be read; all others have been. The message names the first and counts them.
+    ///     Some selections could not be read; all others have been. The message names the first and
+    ///     counts them.
     ///
     /// Examples
     /// --------
@@ -285,65 +290,66 @@ impl Array {
         Ok(ArrayIterator { array: slf.into_any().unbind(), next: 0, length })
     }
 
-    /// tuple of int : elements along each axis.
+    /// Elements along each axis.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.get(py)?.array.shape())
     }
 
-    /// int : the number of axes.
+    /// The number of axes.
     #[getter]
     fn ndim(&self, py: Python<'_>) -> PyResult<usize> {
         self.rank(py)
     }
 
-    /// int : elements in all; 1 for an array without dimensions.
+    /// Elements in all; 1 for an array without dimensions.
     #[getter]
     fn size(&self, py: Python<'_>) -> PyResult<u64> {
         // The metadata was checked: the product fits.
         Ok(self.get(py)?.array.shape().iter().product())
     }
 
-    /// numpy.dtype : what reads give, in this machine's byte order.
+    /// The type of what reads give, in this machine's byte order.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDescr>> {
         Ok(self.get(py)?.dtype.bind(py).clone())
     }
 
-    /// int : bytes of the whole array once read.
+    /// Bytes of the whole array once read.
     #[getter]
     fn nbytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let itemsize = self.get(py)?.dtype.bind(py).itemsize();
         self.size(py)?.into_bound_py_any(py)?.mul(itemsize)
     }
 
-    /// tuple of int : the read granularity, elements of a chunk along each axis; of an inner chunk in a sharded array.
+    /// Elements of a chunk along each axis, the smallest unit read: an inner chunk if there are shards.
     #[getter]
     fn chunks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.get(py)?.array.chunk_shape())
     }
 
-    /// tuple of int or None : elements of a shard along each axis; None where the array is not sharded.
+    /// Elements of a shard along each axis; None where the array is not sharded.
     #[getter]
     fn shards<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         self.get(py)?.array.shard_shape().map(|shape| PyTuple::new(py, shape)).transpose()
     }
 
-    /// tuple of int : chunks along each axis, inner chunks in a sharded array.
+    /// Chunks along each axis; inner chunks in a sharded array.
     #[getter]
     fn cdata_shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.get(py)?.chunk_grid().collect::<Vec<_>>())
     }
 
-    /// int : chunks in all, stored or not; inner chunks in a sharded array.
+    /// Chunks in all, stored or not; inner chunks in a sharded array.
     #[getter]
     fn nchunks(&self, py: Python<'_>) -> PyResult<u64> {
         // At most as many as elements.
         Ok(self.get(py)?.chunk_grid().product())
     }
 
-    /// numpy.generic or None : what elements that are not stored read as; None where a v2 array defines none (they read
-    /// as zeros then).
+    /// What elements that are not stored read as.
+    ///
+    /// A NumPy scalar of the array's dtype; None where a v2 array defines none, and they read as zeros.
     #[getter]
     fn fill_value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let opened = self.get(py)?;
@@ -357,7 +363,7 @@ impl Array {
         py.import("numpy")?.getattr("frombuffer")?.call1((bytes, dtype))?.get_item(0)
     }
 
-    /// Attributes : the user's attributes, a read-only mapping.
+    /// The user's attributes, a read-only mapping.
     #[getter]
     fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let attributes = self.metadata(py)?.attributes();
@@ -366,61 +372,61 @@ impl Array {
         Ok(made.bind(py).clone())
     }
 
-    /// dict : the metadata document as it is stored, `zarr.json` or `.zarray`; a new dict each time.
+    /// The metadata document as it is stored, `zarr.json` or `.zarray`; a new dict each time.
     #[getter(metadata)]
     fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::to_python(py, self.metadata(py)?.document())
     }
 
-    /// tuple of (str or None) or None : a name or None for each axis; None where the array names none.
+    /// A name or None for each axis; None where the array names none.
     #[getter]
     fn dimension_names<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         self.metadata(py)?.dimension_names().map(|names| PyTuple::new(py, names)).transpose()
     }
 
-    /// tuple of str : every codec that a chunk goes through, described, in encoding order.
+    /// Every codec that a chunk goes through, described, in encoding order.
     #[getter]
     fn codecs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         self.phrases(py, |_| true)
     }
 
-    /// tuple of str : the codecs that compress or check a chunk's bytes, described, in encoding order.
+    /// The codecs that compress or check a chunk's bytes, described, in encoding order.
     #[getter]
     fn compressors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         self.phrases(py, |codec| !matches!(codec, Codec::Bytes(_) | Codec::Transpose(_)))
     }
 
-    /// int : the Zarr format, 2 or 3.
+    /// The Zarr format, 2 or 3.
     #[getter]
     fn zarr_format(&self, py: Python<'_>) -> PyResult<u8> {
         Ok(crate::info::format_number(self.metadata(py)?.zarr_format()))
     }
 
-    /// bool : True, always.
+    /// True, always: swath does not write yet.
     #[getter]
     fn read_only(&self) -> bool {
         true
     }
 
-    /// str : the path in the store with a slash in front: "/" for the root.
+    /// The path in the store with a slash in front: "/" for the root.
     #[getter]
     fn name(&self) -> String {
         self.lazy.location.zarr_name()
     }
 
-    /// str : the path in the store: "" for the root.
+    /// The path in the store: "" for the root.
     #[getter]
     fn path(&self) -> &str {
         self.lazy.location.path()
     }
 
-    /// str : the last part of the path: "" for the root.
+    /// The last part of the path: "" for the root.
     #[getter]
     fn basename(&self) -> &str {
         self.lazy.location.basename()
     }
 
-    /// str : the array's directory, absolute; `swath.open` takes it.
+    /// The array's directory, absolute; `swath.open` takes it.
     #[getter]
     fn store_path(&self) -> OsString {
         self.lazy.location.directory().into_os_string()
@@ -443,7 +449,7 @@ impl Array {
         Ok(stored.0)
     }
 
-    /// Info : what the array is, in lines to read.
+    /// What the array is, in lines to read.
     #[getter]
     fn info(&self, py: Python<'_>) -> PyResult<Info> {
         let opened = self.get(py)?;
@@ -473,23 +479,25 @@ impl Array {
         hasher.finish()
     }
 
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, (&'static str, OsString, String))> {
-        let (root, path) = self.lazy.location.pickled();
-        Ok((py.import("swath._swath")?.getattr("_reopen")?, ("array", root, path)))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Pickled)> {
+        Ok((reopener(py)?, self.lazy.location.pickled("array")))
     }
 }
 
-/// An argument that was given, None included.
-pub(crate) struct Given<'py>(Bound<'py, PyAny>);
+/// An argument that may be left out, but not be None.
+pub(crate) struct Given<'py>(Option<Bound<'py, PyAny>>);
+
+impl Given<'_> {
+    fn nothing() -> Self {
+        Given(None)
+    }
+}
 
 impl<'py> FromPyObject<'_, 'py> for Given<'py> {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        Ok(Given(object.to_owned()))
+        Ok(Given(Some(object.to_owned())))
     }
 }
 

@@ -3,8 +3,8 @@
 use crate::errors::{raised, raised_for_member, warn};
 use crate::info::{Info, format_number, tree};
 use crate::json;
-use crate::location::{Lazy, Location};
-use crate::open::wrap;
+use crate::location::{Lazy, Location, Pickled};
+use crate::open::{reopener, wrap};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyIterator, PyTuple};
@@ -15,9 +15,9 @@ use swath::{Error, ErrorKind, Node};
 
 /// A Zarr group on disk, opened for reading: a mapping of names to arrays and groups.
 ///
-/// Made by `swath.open`, `swath.open_group`, or from another group. It can be pickled (as its path) and used from any
-/// number of threads. Two groups are equal when they are stored at the same place. Where its writer consolidated the
-/// metadata, nothing further is read to list it.
+/// Made by `swath.open`, `swath.open_group`, or from another group. It can be pickled (as its path)
+/// and used from any number of threads. Two groups are equal when they are stored at the same place.
+/// Where its writer consolidated the metadata, nothing further is read to list it.
 ///
 /// Examples
 /// --------
@@ -184,8 +184,8 @@ impl Group {
     /// Returns
     /// -------
     /// tuple of (str, Array or Group)
-    ///     By path relative to this group: each group before what it holds. Nodes that swath cannot open are left out,
-    ///     each with a `SwathWarning`.
+    ///     By path relative to this group: each group before what it holds. Nodes that swath cannot open
+    ///     are left out, each with a `SwathWarning`.
     ///
     /// Raises
     /// ------
@@ -206,7 +206,8 @@ impl Group {
     /// Returns
     /// -------
     /// Info
-    ///     Text that prints as it is: names, shapes, data types, and for what swath cannot open the reason.
+    ///     Text that prints as it is: names, shapes, data types, and for what swath cannot open the
+    ///     reason.
     ///
     /// Raises
     /// ------
@@ -217,7 +218,7 @@ impl Group {
         Ok(Info::from(tree(&self.name(), &nodes)))
     }
 
-    /// Attributes : the user's attributes, a read-only mapping.
+    /// The user's attributes, a read-only mapping.
     #[getter]
     fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let attributes = self.get(py)?.attributes();
@@ -226,43 +227,43 @@ impl Group {
         Ok(made.bind(py).clone())
     }
 
-    /// int : the Zarr format, 2 or 3.
+    /// The Zarr format, 2 or 3.
     #[getter]
     fn zarr_format(&self, py: Python<'_>) -> PyResult<u8> {
         Ok(format_number(self.get(py)?.zarr_format()))
     }
 
-    /// bool : True, always.
+    /// True, always: swath does not write yet.
     #[getter]
     fn read_only(&self) -> bool {
         true
     }
 
-    /// str : the path in the store with a slash in front: "/" for the root.
+    /// The path in the store with a slash in front: "/" for the root.
     #[getter]
     fn name(&self) -> String {
         self.lazy.location.zarr_name()
     }
 
-    /// str : the path in the store: "" for the root.
+    /// The path in the store: "" for the root.
     #[getter]
     fn path(&self) -> &str {
         self.lazy.location.path()
     }
 
-    /// str : the last part of the path: "" for the root.
+    /// The last part of the path: "" for the root.
     #[getter]
     fn basename(&self) -> &str {
         self.lazy.location.basename()
     }
 
-    /// str : the group's directory, absolute; `swath.open` takes it.
+    /// The group's directory, absolute; `swath.open` takes it.
     #[getter]
     fn store_path(&self) -> OsString {
         self.lazy.location.directory().into_os_string()
     }
 
-    /// Info : what the group is, in lines to read.
+    /// What the group is, in lines to read.
     #[getter]
     fn info(&self, py: Python<'_>) -> PyResult<Info> {
         Ok(Info::of_group(&self.lazy.location, self.get(py)?))
@@ -283,11 +284,7 @@ impl Group {
         hasher.finish()
     }
 
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, (&'static str, OsString, String))> {
-        let (root, path) = self.lazy.location.pickled();
-        Ok((py.import("swath._swath")?.getattr("_reopen")?, ("group", root, path)))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Pickled)> {
+        Ok((reopener(py)?, self.lazy.location.pickled("group")))
     }
 }

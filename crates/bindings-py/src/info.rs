@@ -76,7 +76,7 @@ pub(crate) fn tree(root: &str, nodes: &[(String, Result<Node, Error>)]) -> Strin
     for (number, (path, node)) in nodes.iter().enumerate() {
         let depth = path.matches('/').count();
         let name = path.rsplit('/').next().unwrap_or_default();
-        let _ = write!(text, "\n");
+        text.push('\n');
         for level in 0..=depth {
             let goes_on = follows_at(&nodes[number + 1..], path, level);
             text.push_str(match (level == depth, goes_on) {

@@ -56,11 +56,14 @@ impl Location {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
-    /// What `reopen` makes the location of again.
-    pub(crate) fn pickled(&self) -> (OsString, String) {
-        (self.root.clone().into_os_string(), self.path.clone())
+    /// What `reopen` makes the node of again.
+    pub(crate) fn pickled(&self, kind: &'static str) -> Pickled {
+        (kind, self.root.clone().into_os_string(), self.path.clone())
     }
 }
+
+/// The arguments of `reopen`: the kind of node, its store and its path.
+pub(crate) type Pickled = (&'static str, OsString, String);
 
 /// A node that is opened when it is first used: at once by `swath.open`, later where it comes from a pickle.
 pub(crate) struct Lazy<T> {

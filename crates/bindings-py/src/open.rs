@@ -29,8 +29,8 @@ use swath::{Error, Node, Store};
 /// InvalidError
 ///     The metadata breaks the Zarr specification.
 /// UnsupportedError
-///     The array uses a codec, data type or grid that swath does not read; the message names it. Also for a `mode`
-///     that writes, and for anything but a local directory.
+///     The array uses a codec, data type or grid that swath does not read; the message names it. Also
+///     for a `mode` that writes, and for anything but a local directory.
 ///
 /// Examples
 /// --------
@@ -119,6 +119,11 @@ pub(crate) fn reopen(py: Python<'_>, kind: &str, root: PathBuf, path: &str) -> P
         "group" => Group::unopened(location).into_py_any(py),
         _ => Err(error(py, Class::Invalid, &format!("a pickle of kind {kind:?}"), &location.name())),
     }
+}
+
+/// `reopen`, as pickles name it.
+pub(crate) fn reopener(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    py.import("swath._swath")?.getattr("_reopen")
 }
 
 /// The Python object of an opened node.

@@ -9,9 +9,9 @@ use swath::ioengine::Engine;
 /// Returns
 /// -------
 /// dict
-///     The engine's counters since its first read, all int but: `latency`, a list of how many physical reads took less
-///     than 1, 2, 4, ... microseconds; `drivers`, a list of what reads files and why; `read_amplification`, a float,
-///     bytes fetched for each byte wanted.
+///     The engine's counters since its first read, all int but: `latency`, a list of how many
+///     physical reads took less than 1, 2, 4, ... microseconds; `drivers`, a list of what reads files
+///     and why; `read_amplification`, a float, bytes fetched for each byte wanted.
 ///
 /// Examples
 /// --------

@@ -1,7 +1,7 @@
 """Read huge Zarr archives by random crops, as fast as the hardware allows.
 
-``swath.open`` opens an array or a group for reading; ``array[...]`` reads one selection, ``array.read_many`` many at
-once. Every error is a ``swath.SwathError``.
+``swath.open`` opens an array or a group for reading; ``array[...]`` reads one selection, ``array.read_many``
+many at once. Every error is a ``swath.SwathError``.
 """
 
 from swath._swath import Array, Group, Info, __version__, open, open_array, open_group, stats

@@ -1,0 +1,503 @@
+"""The native part of swath; import ``swath`` instead."""
+
+from collections.abc import Iterable, Iterator
+from os import PathLike
+from types import EllipsisType
+from typing import Any, Literal, SupportsIndex, final, overload, override
+
+import numpy as np
+import numpy.typing as npt
+
+from swath.attributes import Attributes
+
+type AxisIndex = SupportsIndex | slice | EllipsisType
+type Index = AxisIndex | tuple[AxisIndex, ...]
+
+__version__: str
+
+@final
+class Array:
+    """A Zarr array on disk, opened for reading.
+
+    Made by `swath.open`, `swath.open_array`, or from a group. It holds metadata but no open file: it
+    can be pickled (as its path), sent to other processes by fork, forkserver or spawn, and used from
+    any number of threads. Two arrays are equal when they are stored at the same place.
+
+    Indexing reads from storage into a new NumPy array, with NumPy's rules for integers, slices (steps
+    and negative numbers included) and `...`. What is not stored reads as the fill value. The GIL is
+    released while a read runs, and Ctrl-C ends it.
+
+    Examples
+    --------
+    >>> array = swath.open_array("example.zarr")
+    >>> array[0:4, :, 100:228, 100:228].shape
+    (4, 3, 128, 128)
+    """
+
+    def __getitem__(self, index: Index, /) -> npt.NDArray[Any]:
+        """Return self[key]."""
+
+    def read(self, index: Index = ..., out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+        """Read what an index selects, into `out` if it is given.
+
+        Parameters
+        ----------
+        index : int, slice, Ellipsis, or a tuple of them; default ...
+            As for `array[index]`.
+        out : numpy.ndarray, optional
+            Where to write: a writable array, contiguous in C order, of exactly the result's shape and
+            dtype. While it is written to, give it to no other read and leave it alone; after an error its
+            content is undefined.
+
+        Returns
+        -------
+        numpy.ndarray
+            `out`, or a new array; without dimensions where every axis is selected by an integer.
+
+        Raises
+        ------
+        InvalidError
+            `out` does not fit. A ValueError too.
+        OutOfBoundsError, UnsupportedSelectionError, CorruptError, StorageError
+            As for `array[index]`.
+
+        Examples
+        --------
+        >>> out = numpy.empty((3, 256, 256), array.dtype)
+        >>> array.read(0, out=out) is out
+        True
+        """
+
+    @overload
+    def read_many(
+        self, indexes: Iterable[Index], out: npt.NDArray[Any] | None = None, *, stack: Literal[True] = True
+    ) -> npt.NDArray[Any]:
+        """Read many selections at once. A chunk that several need is read and decoded once.
+
+        Parameters
+        ----------
+        indexes : iterable of indexes
+            Each as for `array[index]`.
+        out : numpy.ndarray, optional
+            Where to write, as for `read`; of shape (n, ...). Not together with `stack=False`.
+        stack : bool, default True
+            Whether to return one array. The selections must then have equal shapes.
+
+        Returns
+        -------
+        numpy.ndarray or list of numpy.ndarray
+            One array of shape (n, ...), whose item i is the result of index i; with `stack=False` a list
+            of n arrays of any shapes, which are views of one block of memory: copy what you keep for
+            long.
+
+        Raises
+        ------
+        InvalidError
+            The shapes differ, there is nothing to stack, or `out` does not fit. A ValueError too.
+        OutOfBoundsError, UnsupportedSelectionError
+            As for `array[index]`; nothing has been read.
+        CorruptError, StorageError
+            Some selections could not be read; all others have been. The message names the first and
+            counts them.
+
+        Examples
+        --------
+        >>> array.read_many([numpy.s_[t, :, 0:128, 0:128] for t in (0, 5, 2)]).shape
+        (3, 3, 128, 128)
+        """
+
+    @overload
+    def read_many(
+        self, indexes: Iterable[Index], out: None = None, *, stack: Literal[False]
+    ) -> list[npt.NDArray[Any]]: ...
+    @overload
+    def read_many(
+        self, indexes: Iterable[Index], out: npt.NDArray[Any] | None = None, *, stack: bool
+    ) -> npt.NDArray[Any] | list[npt.NDArray[Any]]: ...
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """Read the whole array, for NumPy: `numpy.asarray(array)`.
+
+        Parameters
+        ----------
+        dtype : dtype, optional
+            What to convert to.
+        copy : bool, optional
+            False is refused: a read always makes a new array.
+
+        Returns
+        -------
+        numpy.ndarray
+
+        Raises
+        ------
+        InvalidError
+            `copy` is False. A ValueError too.
+        """
+
+    def __len__(self) -> int:
+        """Return len(self)."""
+
+    def __iter__(self) -> Iterator[npt.NDArray[Any]]:
+        """Implement iter(self)."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Elements along each axis."""
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+
+    @property
+    def size(self) -> int:
+        """Elements in all; 1 for an array without dimensions."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of what reads give, in this machine's byte order."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole array once read."""
+
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """Elements of a chunk along each axis, the smallest unit read: an inner chunk if there are shards."""
+
+    @property
+    def shards(self) -> tuple[int, ...] | None:
+        """Elements of a shard along each axis; None where the array is not sharded."""
+
+    @property
+    def cdata_shape(self) -> tuple[int, ...]:
+        """Chunks along each axis; inner chunks in a sharded array."""
+
+    @property
+    def nchunks(self) -> int:
+        """Chunks in all, stored or not; inner chunks in a sharded array."""
+
+    @property
+    def fill_value(self) -> np.generic | None:
+        """What elements that are not stored read as.
+
+        A NumPy scalar of the array's dtype; None where a v2 array defines none, and they read as zeros.
+        """
+
+    @property
+    def attrs(self) -> Attributes:
+        """The user's attributes, a read-only mapping."""
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The metadata document as it is stored, `zarr.json` or `.zarray`; a new dict each time."""
+
+    @property
+    def dimension_names(self) -> tuple[str | None, ...] | None:
+        """A name or None for each axis; None where the array names none."""
+
+    @property
+    def codecs(self) -> tuple[str, ...]:
+        """Every codec that a chunk goes through, described, in encoding order."""
+
+    @property
+    def compressors(self) -> tuple[str, ...]:
+        """The codecs that compress or check a chunk's bytes, described, in encoding order."""
+
+    @property
+    def zarr_format(self) -> Literal[2, 3]:
+        """The Zarr format, 2 or 3."""
+
+    @property
+    def read_only(self) -> Literal[True]:
+        """True, always: swath does not write yet."""
+
+    @property
+    def name(self) -> str:
+        """The path in the store with a slash in front: "/" for the root."""
+
+    @property
+    def path(self) -> str:
+        """The path in the store: "" for the root."""
+
+    @property
+    def basename(self) -> str:
+        """The last part of the path: "" for the root."""
+
+    @property
+    def store_path(self) -> str:
+        """The array's directory, absolute; `swath.open` takes it."""
+
+    def nbytes_stored(self) -> int:
+        """Count the bytes of the stored chunks, by listing them: as long as that takes.
+
+        Returns
+        -------
+        int
+            Without the metadata documents.
+
+        Raises
+        ------
+        StorageError
+            The storage cannot be listed.
+        """
+
+    @property
+    def info(self) -> Info:
+        """What the array is, in lines to read."""
+
+    @override
+    def __eq__(self, other: object, /) -> bool: ...
+    @override
+    def __hash__(self) -> int: ...
+
+@final
+class Group:
+    """A Zarr group on disk, opened for reading: a mapping of names to arrays and groups.
+
+    Made by `swath.open`, `swath.open_group`, or from another group. It can be pickled (as its path)
+    and used from any number of threads. Two groups are equal when they are stored at the same place.
+    Where its writer consolidated the metadata, nothing further is read to list it.
+
+    Examples
+    --------
+    >>> group = swath.open_group("archive.zarr")
+    >>> group["2020/t2m"].shape
+    (8760, 721, 1440)
+    """
+
+    def __getitem__(self, path: str, /) -> Array | Group:
+        """Return self[key]."""
+
+    def __contains__(self, path: str, /) -> bool:
+        """Return bool(key in self)."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Implement iter(self)."""
+
+    def __len__(self) -> int:
+        """Return len(self)."""
+
+    def keys(self) -> tuple[str, ...]:
+        """List the names of the arrays and groups directly below, those that swath cannot read included.
+
+        Returns
+        -------
+        tuple of str
+            Sorted.
+
+        Raises
+        ------
+        StorageError
+            The storage cannot be listed.
+        """
+
+    def members(self) -> tuple[tuple[str, Array | Group], ...]:
+        """Open the arrays and groups directly below.
+
+        Returns
+        -------
+        tuple of (str, Array or Group)
+            Sorted by name. Nodes that swath cannot open are left out, each with a `SwathWarning`.
+
+        Raises
+        ------
+        StorageError
+            The storage cannot be listed.
+        """
+
+    def arrays(self) -> tuple[tuple[str, Array], ...]:
+        """Open the arrays directly below.
+
+        Returns
+        -------
+        tuple of (str, Array)
+            As `members`.
+        """
+
+    def groups(self) -> tuple[tuple[str, Group], ...]:
+        """Open the groups directly below.
+
+        Returns
+        -------
+        tuple of (str, Group)
+            As `members`.
+        """
+
+    def walk(self) -> tuple[tuple[str, Array | Group], ...]:
+        """Open every array and group below, at any depth.
+
+        Returns
+        -------
+        tuple of (str, Array or Group)
+            By path relative to this group: each group before what it holds. Nodes that swath cannot open
+            are left out, each with a `SwathWarning`.
+
+        Raises
+        ------
+        StorageError
+            The storage cannot be listed.
+
+        Examples
+        --------
+        >>> [path for path, node in group.walk()]
+        ['2020', '2020/t2m']
+        """
+
+    def tree(self) -> Info:
+        """Draw everything below as a tree.
+
+        Returns
+        -------
+        Info
+            Text that prints as it is: names, shapes, data types, and for what swath cannot open the
+            reason.
+
+        Raises
+        ------
+        StorageError
+            The storage cannot be listed.
+        """
+
+    @property
+    def attrs(self) -> Attributes:
+        """The user's attributes, a read-only mapping."""
+
+    @property
+    def zarr_format(self) -> Literal[2, 3]:
+        """The Zarr format, 2 or 3."""
+
+    @property
+    def read_only(self) -> Literal[True]:
+        """True, always: swath does not write yet."""
+
+    @property
+    def name(self) -> str:
+        """The path in the store with a slash in front: "/" for the root."""
+
+    @property
+    def path(self) -> str:
+        """The path in the store: "" for the root."""
+
+    @property
+    def basename(self) -> str:
+        """The last part of the path: "" for the root."""
+
+    @property
+    def store_path(self) -> str:
+        """The group's directory, absolute; `swath.open` takes it."""
+
+    @property
+    def info(self) -> Info:
+        """What the group is, in lines to read."""
+
+    @override
+    def __eq__(self, other: object, /) -> bool: ...
+    @override
+    def __hash__(self) -> int: ...
+
+@final
+class Info:
+    """What an array or a group is, in lines to read: `print(array.info)`."""
+
+def open(path: str | PathLike[str], mode: str = "r") -> Array | Group:
+    """Open the array or group stored in a directory.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        A directory that holds a `zarr.json` (Zarr v3), or a `.zarray` or `.zgroup` (v2).
+    mode : str, default "r"
+        Only "r", reading: swath does not write yet.
+
+    Returns
+    -------
+    Array or Group
+
+    Raises
+    ------
+    NotFoundError
+        There is no such directory, or it holds neither an array nor a group.
+    InvalidError
+        The metadata breaks the Zarr specification.
+    UnsupportedError
+        The array uses a codec, data type or grid that swath does not read; the message names it. Also
+        for a `mode` that writes, and for anything but a local directory.
+
+    Examples
+    --------
+    >>> array = swath.open("example.zarr")
+    >>> array[0, :10].shape
+    (10,)
+    """
+
+def open_array(path: str | PathLike[str], mode: str = "r") -> Array:
+    """Open the array stored in a directory.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        A directory that holds a `zarr.json` (Zarr v3) or a `.zarray` (v2).
+    mode : str, default "r"
+        Only "r", reading: swath does not write yet.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    NotFoundError
+        There is no such directory, or it holds no array.
+    InvalidError, UnsupportedError
+        As `open`.
+
+    Examples
+    --------
+    >>> swath.open_array("example.zarr").shape
+    (8, 3, 256, 256)
+    """
+
+def open_group(path: str | PathLike[str], mode: str = "r") -> Group:
+    """Open the group stored in a directory.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        A directory that holds a `zarr.json` (Zarr v3) or a `.zgroup` (v2).
+    mode : str, default "r"
+        Only "r", reading: swath does not write yet.
+
+    Returns
+    -------
+    Group
+
+    Raises
+    ------
+    NotFoundError
+        There is no such directory, or it holds no group.
+    InvalidError, UnsupportedError
+        As `open`.
+
+    Examples
+    --------
+    >>> swath.open_group("archive.zarr").keys()
+    ('latitude', 'longitude', 't2m')
+    """
+
+def stats() -> dict[str, Any]:
+    """Count what this process has read so far.
+
+    Returns
+    -------
+    dict
+        The engine's counters since its first read, all int but: `latency`, a list of how many
+        physical reads took less than 1, 2, 4, ... microseconds; `drivers`, a list of what reads files
+        and why; `read_amplification`, a float, bytes fetched for each byte wanted.
+
+    Examples
+    --------
+    >>> before = swath.stats()["physical_reads"]
+    >>> crop = array[0, :, :128, :128]
+    >>> swath.stats()["physical_reads"] - before
+    3
+    """

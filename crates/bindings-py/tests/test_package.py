@@ -1,0 +1,87 @@
+"""The package as it is installed: names, version, stubs."""
+
+import ast
+import importlib.metadata
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import swath
+from swath import _swath
+
+FOLDER = Path(swath.__file__).parent
+
+
+def test_version():
+    assert swath.__version__ == importlib.metadata.version("swath")
+
+
+def test_names():
+    for name in swath.__all__:
+        assert hasattr(swath, name)
+    assert (FOLDER / "py.typed").exists()
+
+
+def documented(tree, prefix=""):
+    """The docstrings of a stub, by dotted name."""
+    found = {}
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            found[prefix + node.name] = ast.get_docstring(node)
+            found |= documented(node, f"{prefix}{node.name}.")
+        if isinstance(node, ast.FunctionDef) and node.name not in ("__eq__", "__hash__"):
+            found.setdefault(prefix + node.name, ast.get_docstring(node))
+    return found
+
+
+STUB = documented(ast.parse((FOLDER / "_swath.pyi").read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("name", STUB)
+def test_stubs_say_what_the_module_says(name):
+    value = _swath
+    for part in name.split("."):
+        value = getattr(value, part)
+    assert STUB[name]
+    assert STUB[name].strip() == inspect.cleandoc(value.__doc__).strip()
+
+
+def test_every_public_name_is_documented():
+    public = [
+        _swath.Array,
+        _swath.Group,
+        _swath.Info,
+        _swath.open,
+        _swath.open_array,
+        _swath.open_group,
+        _swath.stats,
+    ]
+    for value in public:
+        assert value.__doc__, value
+        for name, member in inspect.getmembers(value):
+            if not name.startswith("_") and inspect.isclass(value):
+                assert member.__doc__, f"{value.__name__}.{name}"
+                assert f"{value.__name__}.{name}" in STUB
+
+
+ALLOWED = r"""
+swath._swath.__all__
+swath._swath.ArrayIterator
+swath._swath.AxisIndex
+swath._swath.Index
+swath._swath._reopen
+"""
+
+
+def test_stubs_fit_the_module(tmp_path):
+    (tmp_path / "allowed").write_text(ALLOWED)
+    command = [sys.executable, "-m", "mypy.stubtest", "swath", "--allowlist", tmp_path / "allowed"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_the_wheel_needs_only_numpy():
+    program = "import sys, swath; assert not {'zarr', 'numcodecs', 'asyncio'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True)
