@@ -11,7 +11,7 @@ use std::fs::File;
 use std::hint::black_box;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 use swath::codecs::{Chain, ChunkLayout, Scratch};
 use swath::{Array, ArrayCodecs, Selection};
@@ -57,9 +57,15 @@ fn median(mut times: Vec<u128>) -> u128 {
     times.get(times.len() / 2).copied().unwrap_or(0)
 }
 
+/// An open file, and where its chunks lie in it: offset and length.
+struct Shard {
+    file: File,
+    index: Vec<[u64; 2]>,
+}
+
 /// The shards of an array, open, with their indexes.
 struct Floor {
-    shards: HashMap<[usize; 2], (File, Vec<[u64; 2]>)>,
+    shards: HashMap<[usize; 2], Shard>,
     shard: usize,
     chunk: usize,
     chain: Chain,
@@ -81,9 +87,8 @@ impl Floor {
         let mut shards = HashMap::new();
         for y in 0..*rows {
             for x in 0..*columns {
-                let file: PathBuf = path.join(format!("c/{y}/{x}"));
-                let index = read_index(File::open(file)?, (shard / chunk).pow(2))?;
-                shards.insert([usize::try_from(y)?, usize::try_from(x)?], index);
+                let opened = Shard::open(&path.join(format!("c/{y}/{x}")), (shard / chunk).pow(2))?;
+                shards.insert([usize::try_from(y)?, usize::try_from(x)?], opened);
             }
         }
         let element = array.data_type().element();
@@ -98,9 +103,9 @@ impl Floor {
         for row in y / chunk..=(y + crop - 1) / chunk {
             for column in x / chunk..=(x + crop - 1) / chunk {
                 let shard = self.shards.get(&[row / per_shard, column / per_shard]).ok_or("no such shard")?;
-                let [offset, len] = shard.1[row % per_shard * per_shard + column % per_shard];
+                let [offset, len] = shard.index[row % per_shard * per_shard + column % per_shard];
                 self.stored.resize(usize::try_from(len)?, 0);
-                shard.0.read_exact_at(&mut self.stored, offset)?;
+                shard.file.read_exact_at(&mut self.stored, offset)?;
                 self.chain.decode_into(&self.stored, &mut self.decoded, &mut self.scratch)?;
                 let (left, right) = ((column * chunk).max(x), ((column + 1) * chunk).min(x + crop));
                 for line in (row * chunk).max(y)..((row + 1) * chunk).min(y + crop) {
@@ -114,10 +119,13 @@ impl Floor {
     }
 }
 
-/// A shard's index at its end, which is followed by a checksum.
-fn read_index(file: File, entries: u64) -> Result<(File, Vec<[u64; 2]>), Box<dyn Error>> {
-    let mut bytes = vec![0; usize::try_from(entries)? * 16];
-    file.read_exact_at(&mut bytes, file.metadata()?.len() - entries * 16 - 4)?;
-    let words: Vec<u64> = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-    Ok((file, words.as_chunks().0.to_vec()))
+impl Shard {
+    /// Reads the index, which lies at the end of the file with a checksum behind it.
+    fn open(path: &Path, entries: u64) -> Result<Shard, Box<dyn Error>> {
+        let file = File::open(path)?;
+        let mut bytes = vec![0; usize::try_from(entries)? * 16];
+        file.read_exact_at(&mut bytes, file.metadata()?.len() - entries * 16 - 4)?;
+        let words: Vec<u64> = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        Ok(Shard { file, index: words.as_chunks().0.to_vec() })
+    }
 }
