@@ -5,7 +5,7 @@ use crate::index_cache::{CachedIndex, LoadTicket, LookUp};
 use crate::placement::Placement;
 use crate::raveling::unravel;
 use crate::read_batch::{Note, ReadBatch};
-use crate::shard_index::{ShardIndex, nested_index_range, within};
+use crate::shard_index::{ShardIndex, WHOLE_OBJECT, nested_index_range, within};
 use crate::{Error, ErrorKind};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -201,7 +201,7 @@ impl ReadBatch<'_> {
         inner: &mut HashMap<(usize, u64), Result<Arc<ShardIndex>, Error>>,
         object: &ObjectRef,
     ) -> Result<Location, Error> {
-        let (mut index, mut extent, mut number) = (Arc::clone(&known.index), (0, u64::MAX), 0);
+        let (mut index, mut extent, mut number) = (Arc::clone(&known.index), WHOLE_OBJECT, 0);
         for (depth, level) in self.array.compiled.levels.iter().enumerate() {
             if depth != 0 {
                 let found = inner.get(&(depth, number)).cloned().or_else(|| {

@@ -31,9 +31,7 @@ impl Store {
         let files = LocalFiles::open(path, FileAccess::Probe).map_err(|error| {
             let error = Error::from(error);
             match error.kind() {
-                ErrorKind::NotFound => {
-                    Error::new(ErrorKind::NotFound, "no such directory").with_object(&name)
-                }
+                ErrorKind::NotFound => Error::new(ErrorKind::NotFound, no_directory(path)).with_object(&name),
                 _ => error,
             }
         })?;
@@ -92,6 +90,19 @@ impl Store {
             Err(error) if error.kind() == swath_ioengine::ErrorKind::NotFound => Ok(Vec::new()),
             Err(error) => Err(Error::from(error).with_object(&self.describe(path))),
         }
+    }
+}
+
+/// Why a path is no directory.
+fn no_directory(path: &Path) -> String {
+    let Some(file) = path.ancestors().find(|path| path.is_file()) else {
+        return "no such directory".to_owned();
+    };
+    let is_zip = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
+    let hint = if is_zip { ": zip archives cannot be read yet, unpack it" } else { "" };
+    match file == path {
+        true => format!("wanted a directory, found a file{hint}"),
+        false => format!("wanted a directory, found below the file {}{hint}", file.display()),
     }
 }
 

@@ -10,8 +10,12 @@
 )]
 
 mod block_on;
+mod control;
 mod corpus;
+mod damage;
 mod expected;
+mod freshness;
+mod hierarchy;
 mod hostile;
 mod metadata;
 mod oracle;
