@@ -17,6 +17,7 @@ mod expected;
 mod freshness;
 mod hierarchy;
 mod hostile;
+mod limits;
 mod metadata;
 mod oracle;
 mod written;
