@@ -2,3 +2,5 @@
 
 pub mod chain;
 pub mod codec;
+pub mod read;
+pub mod shard_index;
