@@ -9,7 +9,7 @@ use swath_codecs::Output;
 
 /// The stored objects that a batch touches, each with the results that want something of it.
 ///
-/// 16 bytes for an object that one result wants, and 16 more where objects take several windows.
+/// 16 bytes for an object that one result wants; where objects take several windows, 8 more, and 8 for each window.
 #[derive(Debug)]
 pub(crate) struct Groups {
     rank: usize,
@@ -25,9 +25,10 @@ pub(crate) struct Groups {
     result_starts: Vec<u32>,
     /// By how much the number of an object grows along each axis.
     object_strides: Vec<u64>,
-    /// For each group its first window and the first slab that is wanted; one more at the end. Empty where no object
-    /// has more slabs than a window.
-    windows: Vec<(u64, u64)>,
+    /// For each group its first window; one more at the end. Empty where no object has more slabs than a window.
+    window_starts: Vec<usize>,
+    /// The first slab of each window, of those windows of which something is wanted.
+    windows: Vec<u64>,
 }
 
 /// One result that wants chunks of one object.
@@ -75,6 +76,7 @@ impl Groups {
             results: Vec::new(),
             result_starts: Vec::new(),
             object_strides,
+            window_starts: Vec::new(),
             windows: Vec::new(),
         };
         let mut members: Vec<(u64, u32)> = Vec::new();
@@ -142,34 +144,44 @@ impl Groups {
         if cell_count(extents).is_some_and(|slabs| slabs <= self.slabs.per_window) {
             return;
         }
-        let mut cut = Vec::with_capacity(self.objects.len() + 1);
-        let mut windows = 0;
+        let (mut starts, mut windows) = (Vec::with_capacity(self.objects.len() + 1), Vec::new());
+        let mut wanted = Vec::new();
         for group in 0..self.objects.len() {
-            let (mut low, mut high) = (u64::MAX, 0);
+            starts.push(windows.len());
+            wanted.clear();
             for member in self.members(group) {
-                let (first, last) = self.slabs_of(member, output, extents);
-                low = low.min(first);
-                high = high.max(last);
+                self.add_windows(member, output, extents, 0, &mut wanted);
             }
-            cut.push((windows, low));
-            windows += (high.saturating_sub(low) + 1).div_ceil(self.slabs.per_window);
+            wanted.sort_unstable();
+            wanted.dedup();
+            windows.extend(wanted.iter().map(|window| window * self.slabs.per_window));
         }
-        cut.push((windows, 0));
-        self.windows = cut;
+        starts.push(windows.len());
+        (self.window_starts, self.windows) = (starts, windows);
     }
 
-    /// The first and the last slab that a member wants.
-    fn slabs_of(&self, member: Member, output: &Output<'_>, extents: &[u64]) -> (u64, u64) {
-        let ends = |pick: fn(u64, u64) -> u64| {
-            let coordinates = extents.iter().enumerate().map(|(axis, extent)| {
-                let Some(run) = self.run_of(member, axis) else { return 0 };
-                let tiles = output.axis_tiles(member.result, axis);
-                let (first, last) = (tiles[run.first_tile], tiles[run.first_tile + run.tile_count - 1]);
-                pick(first.chunk % extent, last.chunk % extent)
-            });
-            ravel(coordinates, extents)
+    /// Notes the windows of its object that a member wants something of, by number within the object. `extents` are
+    /// those of the axes that are left, and `slab` is the row-major number so far.
+    fn add_windows(
+        &self,
+        member: Member,
+        output: &Output<'_>,
+        extents: &[u64],
+        slab: u64,
+        wanted: &mut Vec<u64>,
+    ) {
+        let [extent, inner @ ..] = extents else {
+            let window = slab / self.slabs.per_window;
+            if wanted.last() != Some(&window) {
+                wanted.push(window);
+            }
+            return;
         };
-        (ends(u64::min), ends(u64::max))
+        let axis = self.slabs.axes - extents.len();
+        let Some(run) = self.run_of(member, axis) else { return };
+        for tile in &output.axis_tiles(member.result, axis)[run.first_tile..][..run.tile_count] {
+            self.add_windows(member, output, inner, slab * extent + tile.chunk % extent, wanted);
+        }
     }
 
     fn axis_runs(&self, result: usize, axis: usize) -> &[AxisRun] {
@@ -200,30 +212,27 @@ impl Groups {
 
     /// Windows of the batch.
     pub(crate) fn window_count(&self) -> u64 {
-        match self.windows.last() {
-            Some((count, _)) => *count,
-            None => swath_ioengine::storage_len(self.objects.len()),
-        }
+        let count = if self.window_starts.is_empty() { self.objects.len() } else { self.windows.len() };
+        swath_ioengine::storage_len(count)
     }
 
     /// The window of this number.
     pub(crate) fn place(&self, window: u64) -> Option<Place> {
-        let per_window = self.slabs.per_window;
-        let (group, slab_start) = if self.windows.is_empty() {
-            (usize::try_from(window).ok()?, 0)
+        let window = usize::try_from(window).ok()?;
+        let (group, slab_start) = if self.window_starts.is_empty() {
+            (window, 0)
         } else {
-            let group = self.windows.partition_point(|(start, _)| *start <= window).checked_sub(1)?;
-            let (start, first_slab) = self.windows[group];
-            (group, first_slab + (window - start) * per_window)
+            let slab_start = *self.windows.get(window)?;
+            (self.window_starts.partition_point(|start| *start <= window).checked_sub(1)?, slab_start)
         };
         let object = *self.objects.get(group)?;
-        Some(Place { group, object, slab_start, slab_end: slab_start.saturating_add(per_window) })
+        Some(Place { group, object, slab_start, slab_end: slab_start.saturating_add(self.slabs.per_window) })
     }
 
     /// Windows of an object.
     pub(crate) fn windows_of(&self, group: usize) -> u64 {
-        match (self.windows.get(group), self.windows.get(group + 1)) {
-            (Some((start, _)), Some((end, _))) => end - start,
+        match (self.window_starts.get(group), self.window_starts.get(group + 1)) {
+            (Some(start), Some(end)) => swath_ioengine::storage_len(end - start),
             _ => 1,
         }
     }

@@ -96,6 +96,17 @@ fn an_index_that_is_too_large_takes_no_memory() {
 }
 
 #[test]
+fn far_ends_of_a_shard_are_not_joined_by_windows() {
+    let memory = MemoryMedium::new();
+    let array = open(&memory, &Spec::sharded(&[1 << 50, 4], &[1 << 50, 4], &[&[1 << 10, 1]])).unwrap();
+    let selections = [parse("0"), parse("-1, ::-1"), parse("3::1125899906842600, 2:")];
+    for read in array.read_many(&selections).unwrap() {
+        assert!(read.as_slice::<u16>().unwrap().iter().all(|value| *value == 7));
+    }
+    assert!(array.read(&parse("::1125899906842600")).is_ok());
+}
+
+#[test]
 fn a_shard_of_many_chunks_is_cut_into_windows_quickly() {
     // Chunks in a row, two bytes each: finding a window's own among them must not mean looking at all.
     const CHUNKS: u64 = 1 << 17;
