@@ -2,7 +2,7 @@
 
 Run as ``python crates/bindings-py/benches/one_crop.py`` with the wheel and zarr installed, from anywhere in
 the repository; it builds the floor, ``crates/swath/examples/one_crop_floor.rs``, with cargo. The page cache
-is warm and every crop is read once before it counts. Issue 2 bounds the last column to 20 microseconds.
+is warm and every crop is read once before it counts. The bar for the last column is 20 microseconds.
 """
 
 from __future__ import annotations

@@ -236,6 +236,7 @@ impl Lane {
             }
             self.take_follow_ups(&batch);
         }
+        self.plan_continuation(&window);
         self.recycle(window);
         batch.release(1);
     }

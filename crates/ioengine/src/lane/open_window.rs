@@ -42,6 +42,8 @@ pub(crate) struct OpenWindow {
     pub(crate) unfinished: usize,
     /// Set when an inline lane would have to wait: the rest goes to another lane.
     pub(crate) deferred: bool,
+    /// What the plan said follows. Planned once this window is done, so that a stale plan takes it along.
+    pub(crate) continuation: Option<Cursor>,
     /// Set when a sink was told of a read: the window can no longer be planned anew.
     pub(crate) told: bool,
     /// Set when the object turned out to be another version than the plan expected: planned anew once nothing is in
@@ -72,6 +74,7 @@ impl OpenWindow {
             next: 0,
             unfinished: 0,
             deferred: false,
+            continuation: None,
             told: false,
             stale: false,
             uncounted_reads: 0,

@@ -70,16 +70,14 @@ impl Lane {
                     "a plan parked and kept no way to be resumed",
                 ));
             }
-            Ok(Planned::More(next)) => {
-                batch.retain(1);
-                self.own_work.push((Arc::clone(&batch), Work::Plan { cursor: next, replans: 0 }));
-            }
+            Ok(Planned::More(next)) => window.continuation = Some(next),
             Ok(Planned::Complete) => {}
         }
         if let Some(error) = window.memory.storage.error.take() {
             batch.end_early(error);
         }
         if window.memory.storage.reads.is_empty() || batch.is_ended_early() {
+            self.plan_continuation(&window);
             self.recycle(window);
             return batch.release(1);
         }
@@ -126,6 +124,16 @@ impl Lane {
                 window.handle = Some(handle);
                 self.queue(window, Some(medium));
             }
+        }
+    }
+
+    /// Has what follows a window planned. Called before the window is released.
+    pub(super) fn plan_continuation(&mut self, window: &OpenWindow) {
+        if let Some(cursor) = window.continuation
+            && !window.batch.is_ended_early()
+        {
+            window.batch.retain(1);
+            self.own_work.push((Arc::clone(&window.batch), Work::Plan { cursor, replans: 0 }));
         }
     }
 

@@ -502,6 +502,42 @@ fn stale_plan(kind: Kind) {
     assert_eq!(found, [newer[500..600].to_vec(), newer.clone()]);
 }
 
+/// What a stale plan said would follow does not follow twice.
+fn stale_plan_in_portions(kind: Kind) {
+    let stand = kind.stand();
+    stand.put("a", &noise(1, 1000));
+    let object = stand.object("a");
+    let seen = Mutex::new(None);
+    let delivered: [AtomicU64; 2] = Default::default();
+    let batch = made(
+        1,
+        |cursor: Cursor, _: &_, window: &mut Window<'_, '_>| {
+            window.set_object(object.clone());
+            if let Some(identity) = seen.lock().unwrap().take() {
+                window.expect_identity(identity);
+            }
+            window.read(bounded(cursor.step * 100, 100), Token(cursor.step));
+            match cursor.step {
+                0 => Planned::More(Cursor { step: 1, ..cursor }),
+                _ => Planned::Complete,
+            }
+        },
+        |token: Token, result: Result<Arrival<'_>, _>, lane: &mut LaneContext<'_>| {
+            assert!(result.is_ok(), "{result:?}");
+            let _ = delivered[usize::try_from(token.0).unwrap()].fetch_add(1, Ordering::SeqCst);
+            if lane.cursor.step == 1 {
+                *seen.lock().unwrap() = lane.identity.cloned();
+            }
+        },
+    );
+    stand.engine.run(&batch, &RunOptions::default()).unwrap();
+    stand.put("a", &noise(2, 1000));
+    stand.engine.run(&batch, &RunOptions::default()).unwrap();
+    assert_eq!(batch.stale.load(Ordering::SeqCst), 1);
+    let delivered = delivered.map(|count| count.load(Ordering::SeqCst));
+    assert_eq!(delivered, [2, 2], "each portion once a batch");
+}
+
 fn panics(kind: Kind) {
     let stand = kind.stand();
     stand.put("a", &noise(1, 100_000));
@@ -566,7 +602,8 @@ macro_rules! conforms {
                 empty_batch, zero_lengths, one_byte, suffixes_and_wholes, past_the_end,
                 overlapping_duplicate_unaligned, huge, missing_object, targets_direct_and_merged, many_objects,
                 thousands_of_reads, several_batches_at_once, cancel_in_flight, deadline, dropped_future, follow_ups,
-                planned_in_portions, parked_and_resumed, parked_and_cancelled, stale_plan, panics, slow_sink,
+                planned_in_portions, parked_and_resumed, parked_and_cancelled, stale_plan, stale_plan_in_portions,
+                panics, slow_sink,
             );
         })*
     };
