@@ -2,7 +2,7 @@
 
 use super::open_window::{Flight, OpenWindow, WindowMemory};
 use super::{Arrived, Body, Lane};
-use crate::batch::{Arrival, LaneContext, Note};
+use crate::batch::{Arrival, Batch, LaneContext, Note};
 use crate::batch_state::{BatchState, Work};
 use crate::coalesce::Piece;
 use crate::driver::ReadTarget;
@@ -326,23 +326,24 @@ fn deliver_part(
 }
 
 fn deliver_read(window: &mut OpenWindow, read: usize, result: Result<Arrival<'_>, Error>, tools: Tools<'_>) {
-    let OpenWindow { batch, cursor, memory, identity, .. } = window;
-    let storage = &mut memory.storage;
-    let (Some(object), Some(read)) = (&storage.object, storage.reads.get(read)) else { return };
-    let mut context = LaneContext {
-        cursor: *cursor,
-        object,
-        identity: identity.as_ref(),
-        note: Note(&mut storage.note),
-        scratch: tools.scratch,
-        follow_ups: tools.follow_ups,
-        engine: batch.engine(),
-    };
-    let result = result.map_err(|error| error.with_object(&object.key));
-    batch.batch().deliver(read.token, result, &mut context);
+    let Some(token) = window.memory.storage.reads.get(read).map(|read| read.token) else { return };
+    with_context(window, tools, |batch, context| {
+        let result = result.map_err(|error| error.with_object(&context.object.key));
+        batch.deliver(token, result, context);
+    });
 }
 
 fn spoil(window: &mut OpenWindow, error: Error, tools: Tools<'_>) {
+    let cursor = window.cursor;
+    with_context(window, tools, |batch, context| batch.spoiled(cursor, error, context));
+}
+
+/// Calls a window's batch with what its sink may use of the lane.
+fn with_context(
+    window: &mut OpenWindow,
+    tools: Tools<'_>,
+    call: impl FnOnce(&dyn Batch, &mut LaneContext<'_>),
+) {
     let OpenWindow { batch, cursor, memory, identity, .. } = window;
     let storage = &mut memory.storage;
     let Some(object) = &storage.object else { return };
@@ -355,5 +356,5 @@ fn spoil(window: &mut OpenWindow, error: Error, tools: Tools<'_>) {
         follow_ups: tools.follow_ups,
         engine: batch.engine(),
     };
-    batch.batch().spoiled(*cursor, error, &mut context);
+    call(batch.batch(), &mut context);
 }
