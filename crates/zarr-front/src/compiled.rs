@@ -2,7 +2,7 @@
 
 use crate::metadata::transposed;
 use crate::metadata::{ArrayCodecs, ArrayMetadata, IndexLocation, Sharding};
-use crate::raveling::cell_count;
+use crate::raveling::{cell_count, unravel};
 use crate::{Error, ErrorKind};
 use swath_codecs::{Chain, ChunkLayout, Codec, Element};
 
@@ -19,6 +19,11 @@ pub(crate) struct Compiled {
     pub(crate) chain: Chain,
     /// The shards around a chunk, outermost first; none without sharding.
     pub(crate) levels: Vec<Level>,
+    /// Where a stored chunk is its elements and nothing else, so that it can be read in part: bytes between neighbours
+    /// along each axis.
+    pub(crate) part_strides: Option<Vec<u64>>,
+    /// One level of sharding, whose entries are numbered as the chunks are.
+    pub(crate) is_flat: bool,
 }
 
 /// One level of sharding.
@@ -71,11 +76,40 @@ impl Compiled {
                 *chunks /= (*extent).max(1);
             }
         }
-        Ok(Compiled { chunk_shape, objects, chunks_per_object, chain, levels })
+        let part_strides = part_strides(&chain);
+        let is_flat = matches!(levels.as_slice(), [level] if level.is_row_major());
+        Ok(Compiled { chunk_shape, objects, chunks_per_object, chain, levels, part_strides, is_flat })
+    }
+
+    /// The coordinates of an object's first chunk, written to `origin`.
+    pub(crate) fn object_origin(&self, object: u64, origin: &mut [u64]) {
+        unravel(object, &self.objects, origin);
+        for (origin, chunks) in origin.iter_mut().zip(&self.chunks_per_object) {
+            *origin = origin.saturating_mul(*chunks);
+        }
     }
 }
 
+/// Strides of chunks that can be read in part. Larger ones than 32 bits count are always read whole.
+fn part_strides(chain: &Chain) -> Option<Vec<u64>> {
+    u32::try_from(chain.decoded_len()).ok()?;
+    let strides = chain.part_strides()?;
+    Some(strides.iter().map(|stride| swath_ioengine::storage_len(*stride)).collect())
+}
+
 impl Level {
+    /// True where an entry is a chunk, and its number the chunk's.
+    fn is_row_major(&self) -> bool {
+        let mut stride = 1;
+        let mut axes = self.entries.iter().zip(&self.entry_strides).rev();
+        self.chunks_per_entry.iter().all(|chunks| *chunks == 1)
+            && axes.all(|(entries, found)| {
+                let expected = stride;
+                stride *= entries;
+                *found == expected || *entries == 1
+            })
+    }
+
     /// The index entry that the chunk at these coordinates of its object lies in, or below.
     pub(crate) fn entry_of(&self, chunk: &[u64]) -> u64 {
         let axes = chunk.iter().zip(&self.chunks_per_entry).zip(&self.entries).zip(&self.entry_strides);

@@ -2,56 +2,53 @@
 
 use crate::Error;
 use crate::compiled::Compiled;
-use crate::projection::{AxisRun, group_axis};
-use crate::raveling::{cell_count, ravel, unravel};
+use crate::raveling::{cell_count, unravel};
 use crate::slabs::Slabs;
-use swath_codecs::Output;
+use std::ops::Range;
+use swath_codecs::{CutAxis, Output};
 
 /// The stored objects that a batch touches, each with the results that want something of it.
 ///
-/// 16 bytes for an object that one result wants; where objects take several windows, 8 more, and 8 for each window.
+/// 16 bytes for an object that one result wants; where objects take several windows, 4 more, and 8 for each window.
 #[derive(Debug)]
 pub(crate) struct Groups {
-    rank: usize,
     pub(crate) slabs: Slabs,
-    runs: Vec<AxisRun>,
-    /// For each axis of each result, where its runs start; one more at the end.
-    run_starts: Vec<usize>,
     /// For each group its object's row-major number, ascending.
     objects: Vec<u64>,
     /// The results of all groups, one group behind the other.
     results: Vec<u32>,
     /// For each group, its first result; one more at the end.
     result_starts: Vec<u32>,
-    /// By how much the number of an object grows along each axis.
-    object_strides: Vec<u64>,
-    /// For each group its first window; one more at the end. Empty where no object has more slabs than a window.
-    window_starts: Vec<usize>,
-    /// The first slab of each window, of those windows of which something is wanted.
+    /// For each group its first window; one more at the end. Empty where every object is one window.
+    window_starts: Vec<u32>,
+    /// The first slab of each window, of those windows of which something is wanted; [`WHOLE`] for a whole object.
     windows: Vec<u64>,
 }
 
 /// One result that wants chunks of one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Member {
+struct Member {
     /// The object's row-major number.
-    pub(crate) object: u64,
+    object: u64,
     /// The result's number.
-    pub(crate) result: usize,
+    result: u32,
+    /// Tiles of the result that lie in the object, as far as 32 bits count.
+    tiles: u32,
 }
 
 /// A window: some slabs of one object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// Which of the batch's objects.
     pub(crate) group: usize,
     /// The object's row-major number.
     pub(crate) object: u64,
-    /// The first slab.
-    pub(crate) slab_start: u64,
-    /// The slab after the last.
-    pub(crate) slab_end: u64,
+    /// The slabs; `None` for all.
+    pub(crate) slabs: Option<Range<u64>>,
 }
+
+/// Stands for all slabs of an object.
+const WHOLE: u64 = u64::MAX;
 
 /// Stored objects of one read at most, counted once for each selection that wants them: their plan takes 2 GiB.
 const OBJECTS_MAX: usize = 1 << 26;
@@ -59,155 +56,71 @@ const OBJECTS_MAX: usize = 1 << 26;
 impl Groups {
     /// Groups the results of `output` by object; a window holds at most `reads_max` chunks.
     pub(crate) fn new(output: &Output<'_>, compiled: &Compiled, reads_max: u64) -> Result<Groups, Error> {
-        let rank = compiled.objects.len();
         if cell_count(&compiled.objects).is_none() {
             return Err(Error::unsupported("an array of more than 2^64 stored objects"));
         }
-        let mut object_strides = vec![1u64; rank];
-        for axis in (1..rank).rev() {
-            object_strides[axis - 1] = object_strides[axis].saturating_mul(compiled.objects[axis]);
+        let mut members: Vec<Member> = Vec::with_capacity(output.result_count());
+        for result in 0..output.result_count() {
+            let is_empty = |axis| output.axis(result, axis).is_none_or(|cut| cut.count() == 0);
+            if (0..compiled.objects.len()).any(is_empty) {
+                continue;
+            }
+            let result = u32::try_from(result).map_err(|_| too_many())?;
+            add_members(output, compiled, &mut members, Member { object: 0, result, tiles: 1 }, 0)?;
         }
+        sort(&mut members);
         let mut groups = Groups {
-            rank,
             slabs: Slabs::new(&compiled.chunks_per_object, reads_max),
-            runs: Vec::new(),
-            run_starts: vec![0],
             objects: Vec::new(),
-            results: Vec::new(),
+            results: Vec::with_capacity(members.len()),
             result_starts: Vec::new(),
-            object_strides,
             window_starts: Vec::new(),
             windows: Vec::new(),
         };
-        let mut members: Vec<(u64, u32)> = Vec::new();
-        for result in 0..output.result_count() {
-            for axis in 0..rank {
-                group_axis(
-                    output.axis_tiles(result, axis),
-                    compiled.chunks_per_object[axis],
-                    &mut groups.runs,
-                );
-                groups.run_starts.push(groups.runs.len());
-            }
-            groups.add_members(result, &compiled.objects, &mut members)?;
-        }
-        if !members.is_sorted() {
-            members.sort_unstable();
-        }
-        for (number, (object, result)) in (0u32..).zip(&members) {
-            if groups.objects.last() != Some(object) {
-                groups.objects.push(*object);
+        let mut tile_counts: Vec<u64> = Vec::new();
+        for (number, member) in (0u32..).zip(&members) {
+            if groups.objects.last() != Some(&member.object) {
+                groups.objects.push(member.object);
                 groups.result_starts.push(number);
+                tile_counts.push(0);
             }
-            groups.results.push(*result);
+            if let Some(tiles) = tile_counts.last_mut() {
+                *tiles += u64::from(member.tiles);
+            }
+            groups.results.push(member.result);
         }
         groups.result_starts.push(u32::try_from(members.len()).unwrap_or(u32::MAX));
         drop(members);
-        groups.cut(output, compiled);
+        groups.cut(output, compiled, &tile_counts);
         Ok(groups)
     }
 
-    /// Notes every object that a result touches.
-    fn add_members(
-        &self,
-        result: usize,
-        objects: &[u64],
-        members: &mut Vec<(u64, u32)>,
-    ) -> Result<(), Error> {
-        let lengths: Vec<usize> = (0..self.rank).map(|axis| self.axis_runs(result, axis).len()).collect();
-        if lengths.contains(&0) {
-            return Ok(());
-        }
-        let count = lengths.iter().try_fold(1usize, |count, length| count.checked_mul(*length));
-        let too_many = || {
-            Error::unsupported(format!(
-                "a read that touches more than {OBJECTS_MAX} stored objects: read it in parts"
-            ))
-        };
-        let count = count.filter(|count| *count <= OBJECTS_MAX - members.len());
-        members.reserve(count.ok_or_else(too_many)?);
-        let result_number = u32::try_from(result).map_err(|_| too_many())?;
-        let mut positions = vec![0; self.rank];
-        loop {
-            let coordinates =
-                positions.iter().enumerate().map(|(axis, at)| self.axis_runs(result, axis)[*at].object);
-            members.push((ravel(coordinates, objects), result_number));
-            if !advance(&mut positions, &lengths) {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Cuts each object's wanted slabs into windows.
-    fn cut(&mut self, output: &Output<'_>, compiled: &Compiled) {
-        let extents = self.slabs.extents(&compiled.chunks_per_object);
-        if cell_count(extents).is_some_and(|slabs| slabs <= self.slabs.per_window) {
+    /// Cuts each object's wanted slabs into windows, where one window would be too large.
+    fn cut(&mut self, output: &Output<'_>, compiled: &Compiled, tile_counts: &[u64]) {
+        let slabs = cell_count(self.slabs.extents(&compiled.chunks_per_object));
+        let is_one_window = slabs.is_some_and(|slabs| slabs <= self.slabs.per_window);
+        if is_one_window || tile_counts.iter().all(|tiles| *tiles <= self.slabs.window_tiles) {
             return;
         }
-        let (mut starts, mut windows) = (Vec::with_capacity(self.objects.len() + 1), Vec::new());
+        let mut origin = vec![0; compiled.objects.len()];
         let mut wanted = Vec::new();
-        for group in 0..self.objects.len() {
-            starts.push(windows.len());
+        for (group, tiles) in tile_counts.iter().enumerate() {
+            self.window_starts.push(window_number(self.windows.len()));
+            if *tiles <= self.slabs.window_tiles {
+                self.windows.push(WHOLE);
+                continue;
+            }
+            compiled.object_origin(self.objects[group], &mut origin);
             wanted.clear();
-            for member in self.members(group) {
-                self.add_windows(member, output, extents, 0, &mut wanted);
+            for result in self.members(group) {
+                let walk = SlabWalk { output, compiled, slabs: &self.slabs, origin: &origin, result };
+                walk.axis(0, 0, &mut wanted);
             }
             wanted.sort_unstable();
             wanted.dedup();
-            windows.extend(wanted.iter().map(|window| window * self.slabs.per_window));
+            self.windows.extend(wanted.iter().map(|window| window * self.slabs.per_window));
         }
-        starts.push(windows.len());
-        (self.window_starts, self.windows) = (starts, windows);
-    }
-
-    /// Notes the windows of its object that a member wants something of, by number within the object. `extents` are
-    /// those of the axes that are left, and `slab` is the row-major number so far.
-    fn add_windows(
-        &self,
-        member: Member,
-        output: &Output<'_>,
-        extents: &[u64],
-        slab: u64,
-        wanted: &mut Vec<u64>,
-    ) {
-        let [extent, inner @ ..] = extents else {
-            let window = slab / self.slabs.per_window;
-            if wanted.last() != Some(&window) {
-                wanted.push(window);
-            }
-            return;
-        };
-        let axis = self.slabs.axes - extents.len();
-        let Some(run) = self.run_of(member, axis) else { return };
-        for tile in &output.axis_tiles(member.result, axis)[run.first_tile..][..run.tile_count] {
-            self.add_windows(member, output, inner, slab * extent + tile.chunk % extent, wanted);
-        }
-    }
-
-    fn axis_runs(&self, result: usize, axis: usize) -> &[AxisRun] {
-        let at = result * self.rank + axis;
-        &self.runs[self.run_starts[at]..self.run_starts[at + 1]]
-    }
-
-    /// The tiles of one axis of a member's result that lie in the member's object.
-    pub(crate) fn run_of(&self, member: Member, axis: usize) -> Option<AxisRun> {
-        let outer = if axis == 0 { u64::MAX } else { self.object_strides[axis - 1] };
-        let coordinate = member.object % outer / self.object_strides[axis];
-        let runs = self.axis_runs(member.result, axis);
-        let (first, last) = (runs.first()?.object, runs.last()?.object);
-        // Runs without a gap are found by their distance; steps longer than an object leave gaps.
-        let distance = usize::try_from(first.abs_diff(coordinate)).ok()?;
-        if let Some(run) = runs.get(distance)
-            && run.object == coordinate
-        {
-            return Some(*run);
-        }
-        let found = if first <= last {
-            runs.binary_search_by(|run| run.object.cmp(&coordinate))
-        } else {
-            runs.binary_search_by(|run| coordinate.cmp(&run.object))
-        };
-        found.ok().map(|at| runs[at])
+        self.window_starts.push(window_number(self.windows.len()));
     }
 
     /// Windows of the batch.
@@ -220,49 +133,170 @@ impl Groups {
     pub(crate) fn place(&self, window: u64) -> Option<Place> {
         let window = usize::try_from(window).ok()?;
         let (group, slab_start) = if self.window_starts.is_empty() {
-            (window, 0)
+            (window, WHOLE)
         } else {
-            let slab_start = *self.windows.get(window)?;
-            (self.window_starts.partition_point(|start| *start <= window).checked_sub(1)?, slab_start)
+            let starts = &self.window_starts;
+            let group = starts.partition_point(|start| *start as usize <= window).checked_sub(1)?;
+            (group, *self.windows.get(window)?)
         };
         let object = *self.objects.get(group)?;
-        Some(Place { group, object, slab_start, slab_end: slab_start.saturating_add(self.slabs.per_window) })
+        let slabs = slab_start..slab_start.saturating_add(self.slabs.per_window);
+        Some(Place { group, object, slabs: (slab_start != WHOLE).then_some(slabs) })
     }
 
     /// Windows of an object.
     pub(crate) fn windows_of(&self, group: usize) -> u64 {
         match (self.window_starts.get(group), self.window_starts.get(group + 1)) {
-            (Some(start), Some(end)) => swath_ioengine::storage_len(end - start),
+            (Some(start), Some(end)) => u64::from(end - start),
             _ => 1,
         }
     }
 
     /// The results that want chunks of an object.
-    pub(crate) fn members(&self, group: usize) -> impl Iterator<Item = Member> {
+    pub(crate) fn members(&self, group: usize) -> impl Iterator<Item = usize> {
         let results = match (self.result_starts.get(group), self.result_starts.get(group + 1)) {
             (Some(start), Some(end)) => &self.results[*start as usize..*end as usize],
             _ => &[],
         };
-        let object = self.objects.get(group).copied().unwrap_or(0);
-        results.iter().map(move |result| Member { object, result: *result as usize })
+        results.iter().map(|result| *result as usize)
     }
 
     /// An object's coordinates.
     pub(crate) fn coordinates(&self, object: u64, objects: &[u64]) -> Vec<u64> {
-        let mut coordinates = vec![0; self.rank];
+        let mut coordinates = vec![0; objects.len()];
         unravel(object, objects, &mut coordinates);
         coordinates
     }
 }
 
-/// Steps an odometer, last digit first. False when it has come round.
-fn advance(positions: &mut [usize], lengths: &[usize]) -> bool {
-    for (position, length) in positions.iter_mut().zip(lengths).rev() {
-        *position += 1;
-        if *position < *length {
-            return true;
+/// Notes every object that a result touches. `so_far` holds the number of the object, and the tiles, along the axes
+/// before `axis`.
+fn add_members(
+    output: &Output<'_>,
+    compiled: &Compiled,
+    members: &mut Vec<Member>,
+    so_far: Member,
+    axis: usize,
+) -> Result<(), Error> {
+    let Some(extent) = compiled.chunks_per_object.get(axis).map(|extent| (*extent).max(1)) else {
+        if OBJECTS_MAX <= members.len() {
+            return Err(too_many());
         }
-        *position = 0;
+        members.push(so_far);
+        return Ok(());
+    };
+    let Some(cut) = output.axis(so_far.result as usize, axis) else { return Ok(()) };
+    let mut number = 0;
+    while number < cut.tile_count() {
+        let object = cut.chunk(number) / extent;
+        let tiles = tiles_of(cut, object, extent);
+        let count = u32::try_from(tiles.end - tiles.start).unwrap_or(u32::MAX);
+        let member = Member {
+            object: so_far.object * compiled.objects[axis] + object,
+            tiles: so_far.tiles.saturating_mul(count),
+            ..so_far
+        };
+        add_members(output, compiled, members, member, axis + 1)?;
+        number = tiles.end.max(number + 1);
     }
-    false
+    Ok(())
+}
+
+/// The tiles of an axis that lie in the object at a coordinate, of `extent` chunks along the axis.
+fn tiles_of(cut: &CutAxis, object: u64, extent: u64) -> Range<u64> {
+    let start = object.saturating_mul(extent);
+    cut.tiles_between(start, start.saturating_add(extent))
+}
+
+fn too_many() -> Error {
+    Error::unsupported(format!(
+        "a read that touches more than {OBJECTS_MAX} stored objects: read it in parts"
+    ))
+}
+
+/// Sorts members by object, and those of one object by result, in which order they come.
+fn sort(members: &mut Vec<Member>) {
+    if members.is_sorted_by_key(|member| member.object) {
+        return;
+    }
+    let objects = members.iter().map(|member| member.object);
+    let (low, high) = (objects.clone().min().unwrap_or(0), objects.max().unwrap_or(0));
+    let span = usize::try_from(high - low).unwrap_or(usize::MAX);
+    if COUNTED_SPAN_MAX.saturating_mul(members.len()) < span {
+        return members.sort_unstable();
+    }
+    let place = |member: &Member| usize::try_from(member.object - low).unwrap_or(usize::MAX);
+    let mut starts = vec![0u32; span + 2];
+    for member in &*members {
+        starts[place(member) + 1] += 1;
+    }
+    let mut start = 0;
+    for slot in &mut starts {
+        start += *slot;
+        *slot = start;
+    }
+    let mut sorted = members.clone();
+    for member in &*members {
+        let start = &mut starts[place(member)];
+        sorted[*start as usize] = *member;
+        *start += 1;
+    }
+    *members = sorted;
+}
+
+/// Places for each member up to which counting is faster than comparing.
+const COUNTED_SPAN_MAX: usize = 4;
+
+fn window_number(count: usize) -> u32 {
+    // Windows are fewer than the tiles of `OBJECTS_MAX` objects that need several; far fewer, where memory holds them.
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// The nested walk over the slabs that one result wants of one object.
+struct SlabWalk<'a> {
+    output: &'a Output<'a>,
+    compiled: &'a Compiled,
+    slabs: &'a Slabs,
+    /// The object's first chunk along each axis.
+    origin: &'a [u64],
+    result: usize,
+}
+
+impl SlabWalk<'_> {
+    /// Notes the windows that something is wanted of, by number within the object. `slab` is the row-major number of the
+    /// slab so far.
+    fn axis(&self, axis: usize, slab: u64, wanted: &mut Vec<u64>) {
+        if axis == self.slabs.axes {
+            let window = slab / self.slabs.per_window;
+            if wanted.last() != Some(&window) {
+                wanted.push(window);
+            }
+            return;
+        }
+        let (origin, extent) = (self.origin[axis], self.compiled.chunks_per_object[axis]);
+        let Some(cut) = self.output.axis(self.result, axis) else { return };
+        for number in cut.tiles_between(origin, origin.saturating_add(extent)) {
+            self.axis(axis + 1, slab * extent + (cut.chunk(number) - origin), wanted);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn counting_sorts_as_comparing_does(
+            objects in prop::collection::vec(prop_oneof![0u64..40, 1_000u64..1_010], 0..60),
+        ) {
+            let members = objects.iter().zip(0u32..).map(|(object, result)| Member { object: *object, result, tiles: 1 });
+            let mut members: Vec<Member> = members.collect();
+            let mut expected = members.clone();
+            expected.sort_unstable();
+            sort(&mut members);
+            prop_assert_eq!(members, expected);
+        }
+    }
 }

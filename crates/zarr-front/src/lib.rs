@@ -14,7 +14,6 @@ mod index_cache;
 mod metadata;
 mod node;
 mod placement;
-mod projection;
 mod raveling;
 mod read;
 mod read_batch;

@@ -1,12 +1,11 @@
 //! Reading: selections in, arrays out, blocking and async over one batch.
 
 use crate::array::Array;
-use crate::projection::project_axis;
 use crate::read_batch::{ReadBatch, Results};
 use crate::{DataType, Error, ErrorKind, ResolvedSelection, Selection};
 use std::sync::Arc;
 use std::time::Instant;
-use swath_codecs::{AxisTile, Output};
+use swath_codecs::{CutAxis, Output};
 use swath_ioengine::{Control, RunOptions};
 
 /// How a read is run.
@@ -243,28 +242,15 @@ impl<'a> ReadPlan<'a> {
         output.into_owned().ok_or_else(|| Error::new(ErrorKind::Internal, "an output lost its memory"))
     }
 
-    /// Adds every selection's tiles to the output.
+    /// Adds every selection to the output.
     fn project<'m>(&self, mut output: Output<'m>) -> Result<Output<'m>, Error> {
         let extents = self.array.chunk_shape();
-        let mut tiles: Vec<AxisTile> = Vec::new();
-        let mut ends: Vec<usize> = Vec::new();
+        output.reserve(self.selections.len());
+        let mut axes: Vec<CutAxis> = Vec::with_capacity(extents.len());
         for selection in &self.selections {
-            tiles.clear();
-            ends.clear();
-            let is_empty = selection.axes.iter().any(|axis| axis.count == 0);
-            for (axis, extent) in selection.axes.iter().zip(extents) {
-                if !is_empty {
-                    project_axis(axis, *extent, &mut tiles);
-                }
-                ends.push(tiles.len());
-            }
-            let starts = std::iter::once(0).chain(ends.iter().copied());
-            let axes: Vec<(i64, &[AxisTile])> = selection
-                .axes
-                .iter()
-                .zip(starts.zip(&ends))
-                .map(|(axis, (start, end))| (axis.step, &tiles[start..*end]))
-                .collect();
+            axes.clear();
+            let cut = selection.axes.iter().zip(extents);
+            axes.extend(cut.map(|(axis, extent)| CutAxis::new(axis.start, axis.count, axis.step, *extent)));
             output.push(&axes)?;
         }
         Ok(output)

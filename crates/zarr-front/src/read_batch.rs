@@ -3,7 +3,7 @@
 use crate::array::ArrayInner;
 use crate::groups::{Groups, Place};
 use crate::index_cache::IndexCache;
-use crate::placement::{Placement, collect};
+use crate::placement::{Placement, Placements, part_of};
 use crate::shard_index::index_range;
 use crate::shards::{InnerKey, Shard, Shards};
 use crate::{Error, ErrorKind};
@@ -48,10 +48,10 @@ impl<'m> Results<'m> {
 /// What a window's reads are, by token.
 #[derive(Default)]
 pub(crate) struct Note {
-    pub(crate) placements: Vec<Placement>,
+    pub(crate) placements: Placements,
     pub(crate) reads: Vec<Wanted>,
     /// Chunks that are not stored: filled once a read of the window has shown that the plan was not stale.
-    pub(crate) missing: Vec<Range<usize>>,
+    pub(crate) missing: Vec<Range<u32>>,
     /// Inner shard indexes of this window that have not arrived.
     pub(crate) inner_left: usize,
 }
@@ -62,10 +62,19 @@ pub(crate) enum Wanted {
     Index(Place),
     /// The index of an inner shard, which starts at this offset of the object.
     InnerIndex(InnerKey, u64),
-    /// A chunk, for these placements.
-    Chunk(Range<usize>),
+    /// A chunk, or a part of it, for these placements.
+    Chunk { run: Range<u32>, part: ChunkPart },
     /// No more than whether the object is still the one that was planned from.
     Version,
+}
+
+/// How much of a chunk is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChunkPart {
+    /// All that is stored of it.
+    Whole,
+    /// Elements as they are stored, from this byte on.
+    From(u32),
 }
 
 impl Note {
@@ -103,19 +112,36 @@ impl<'m> ReadBatch<'m> {
         self.array.chunk_object(&coordinates)
     }
 
-    pub(crate) fn collect(&self, place: &Place, placements: &mut Vec<Placement>) {
-        collect(place, &self.groups, &self.results.output, &self.array.compiled, placements);
+    pub(crate) fn collect(&self, place: &Place, placements: &mut Placements) {
+        placements.collect(place, &self.groups, &self.results.output, &self.array.compiled);
     }
 
     /// Plans the one read of a chunk that is an object of its own.
     fn plan_chunk(&self, place: &Place, object: ObjectRef, window: &mut Window<'_, '_>) {
         window.set_object(object);
-        let range = ByteRange::Whole { len_max: self.array.compiled.chain.encoded_len_max() };
-        window.read(range, token(0));
         let note = window.note::<Note>();
         note.clear();
         self.collect(place, &mut note.placements);
-        note.reads.push(Wanted::Chunk(0..note.placements.len()));
+        let run = 0..number(note.placements.len());
+        let chain = &self.array.compiled.chain;
+        let (range, part) = match self.part(&note.placements) {
+            Some(part) => {
+                let (offset, len) = (u64::from(part.start), u64::from(part.end - part.start));
+                (ByteRange::Bounded { offset, len }, ChunkPart::From(part.start))
+            }
+            None => (ByteRange::Whole { len_max: chain.encoded_len_max() }, ChunkPart::Whole),
+        };
+        note.reads.push(Wanted::Chunk { run, part });
+        window.read(range, token(0));
+    }
+
+    /// The bytes that are wanted of a stored chunk, where it can be read in part and not all of it is wanted.
+    pub(crate) fn part(&self, placements: &[Placement]) -> Option<Range<u32>> {
+        self.array.compiled.part_strides.as_ref()?;
+        let part = part_of(placements);
+        let is_part = part.start < part.end
+            && (part.end - part.start) as usize != self.array.compiled.chain.decoded_len();
+        is_part.then_some(part)
     }
 
     /// Plans the chunks of a shard whose index is known.
@@ -124,9 +150,13 @@ impl<'m> ReadBatch<'m> {
         let mut note = std::mem::take(window.note::<Note>());
         note.clear();
         self.collect(place, &mut note.placements);
-        let located = self.locate(place, &note.placements, known, object);
+        let located = if self.array.compiled.is_flat {
+            self.locate_flat(&note.placements, known)
+        } else {
+            self.locate(place, &note.placements, known, object)
+        };
         for (run, error) in &located.errors {
-            self.fail(&note.placements[run.clone()], &error.clone().with_object(&object.key));
+            self.fail(slice(&note.placements, run), &error.clone().with_object(&object.key));
         }
         if !located.unread.is_empty() {
             // The chunks are planned again, from the cursor, once these have arrived.
@@ -136,9 +166,9 @@ impl<'m> ReadBatch<'m> {
                 note.inner_left += 1;
             }
         } else {
-            for (run, range) in located.chunks {
+            for (run, range, part) in located.chunks {
                 window.read(range, token(note.reads.len()));
-                note.reads.push(Wanted::Chunk(run));
+                note.reads.push(Wanted::Chunk { run, part });
             }
             note.missing = located.missing;
             if note.reads.is_empty() && (*is_fresh || known.identity.is_none()) {
@@ -159,7 +189,7 @@ impl<'m> ReadBatch<'m> {
     fn fill_missing(&self, note: &mut Note) {
         let mut missing = std::mem::take(&mut note.missing);
         for run in missing.drain(..) {
-            self.fill(&note.placements[run]);
+            self.fill(slice(&note.placements, &run));
         }
         note.missing = missing;
     }
@@ -167,7 +197,7 @@ impl<'m> ReadBatch<'m> {
     fn fill(&self, placements: &[Placement]) {
         let fill = self.array.metadata.fill_value();
         for placement in placements {
-            if let Some(tile) = self.results.output.claim(placement.result, placement.tile)
+            if let Some(tile) = self.results.output.claim(placement.result(), placement.tile)
                 && let Err(error) = tile.fill(fill.bytes())
             {
                 self.fail(&[*placement], &error.into());
@@ -179,25 +209,38 @@ impl<'m> ReadBatch<'m> {
     fn fail(&self, placements: &[Placement], error: &Error) {
         let mut errors = self.errors();
         for placement in placements {
-            errors.entry(placement.result).or_insert_with(|| error.clone());
+            errors.entry(placement.result()).or_insert_with(|| error.clone());
         }
     }
 
     /// Notes an error for every result that wants something of an object.
     pub(crate) fn fail_group(&self, group: usize, error: &Error) {
         let mut errors = self.errors();
-        for member in self.groups.members(group) {
-            errors.entry(member.result).or_insert_with(|| error.clone());
+        for result in self.groups.members(group) {
+            errors.entry(result).or_insert_with(|| error.clone());
         }
     }
 
     /// Decodes a chunk and puts it where it is wanted.
-    fn place(&self, placements: &[Placement], stored: &[u8], scratch: &mut Scratch) -> Result<(), Error> {
+    fn place(
+        &self,
+        placements: &[Placement],
+        part: ChunkPart,
+        stored: &[u8],
+        scratch: &mut Scratch,
+    ) -> Result<(), Error> {
         let chain = &self.array.compiled.chain;
         let claim = |placement: &Placement| {
-            let tile = self.results.output.claim(placement.result, placement.tile);
+            let tile = self.results.output.claim(placement.result(), placement.tile);
             tile.ok_or_else(|| Error::new(ErrorKind::Internal, "a tile was filled twice"))
         };
+        if let ChunkPart::From(start) = part {
+            let part = chain.view_part(stored, swath_ioengine::memory_len(u64::from(start))?)?;
+            for placement in placements {
+                claim(placement)?.write(&part)?;
+            }
+            return Ok(());
+        }
         if let [placement] = placements
             && chain.decodes_in_place()
         {
@@ -218,7 +261,7 @@ impl<'m> ReadBatch<'m> {
 
     fn chunk_arrived(
         &self,
-        placements: &[Placement],
+        (placements, part): (&[Placement], ChunkPart),
         result: Result<Arrival<'_>, swath_ioengine::Error>,
         object: &ObjectRef,
         scratch: &mut Scratch,
@@ -227,7 +270,7 @@ impl<'m> ReadBatch<'m> {
             Ok(Arrival::Placed(_)) => {
                 Err(Error::new(ErrorKind::Internal, "a chunk was placed without a target"))
             }
-            Ok(Arrival::Bytes(stored)) => self.place(placements, stored, scratch),
+            Ok(Arrival::Bytes(stored)) => self.place(placements, part, stored, scratch),
             Err(error) if error.kind() == swath_ioengine::ErrorKind::NotFound => {
                 return self.fill(placements);
             }
@@ -246,6 +289,15 @@ fn version_range(object: &ObjectRef) -> ByteRange {
         Medium::Remote(_) => 1,
     };
     ByteRange::Bounded { offset: 0, len }
+}
+
+/// Some of a window's placements. Windows hold fewer than 32 bits count.
+fn slice<'a>(placements: &'a Placements, run: &Range<u32>) -> &'a [Placement] {
+    &placements[run.start as usize..run.end as usize]
+}
+
+pub(crate) fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 fn token(number: usize) -> Token {
@@ -305,13 +357,13 @@ impl Batch for ReadBatch<'_> {
         self.fill_missing(note);
         let wanted = usize::try_from(token.0).ok().and_then(|number| note.reads.get(number));
         match wanted {
-            Some(Wanted::Chunk(run)) => {
-                let placements = &note.placements[run.clone()];
-                self.chunk_arrived(placements, result, lane.object, lane.scratch.get::<Scratch>());
+            Some(Wanted::Chunk { run, part }) => {
+                let chunk = (slice(&note.placements, run), *part);
+                self.chunk_arrived(chunk, result, lane.object, lane.scratch.get::<Scratch>());
             }
             Some(Wanted::Index(place)) => {
-                let place = *place;
-                self.index_arrived(place, result, lane);
+                let place = place.clone();
+                self.index_arrived(&place, result, lane);
             }
             Some(Wanted::InnerIndex(key, offset)) => {
                 let (key, offset) = (*key, *offset);
@@ -340,7 +392,7 @@ impl Batch for ReadBatch<'_> {
         self.cache.forget(lane.object);
         let error = Error::from(error).with_object(&lane.object.key);
         let Some(note) = lane.note.get::<Note>() else { return self.fail_group(place.group, &error) };
-        let are_chunks = note.reads.iter().any(|read| matches!(read, Wanted::Chunk(_) | Wanted::Version));
+        let are_chunks = note.reads.iter().any(|read| matches!(read, Wanted::Chunk { .. } | Wanted::Version));
         if are_chunks {
             self.fail(&note.placements, &error);
         } else if self.shards.failed(place.group) {

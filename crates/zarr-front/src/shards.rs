@@ -4,7 +4,7 @@ use crate::groups::Place;
 use crate::index_cache::{CachedIndex, LoadTicket, LookUp};
 use crate::placement::Placement;
 use crate::raveling::unravel;
-use crate::read_batch::{Note, ReadBatch};
+use crate::read_batch::{ChunkPart, Note, ReadBatch, number};
 use crate::shard_index::{ShardIndex, WHOLE_OBJECT, nested_index_range, within};
 use crate::{Error, ErrorKind};
 use std::collections::{HashMap, HashSet};
@@ -60,20 +60,34 @@ pub(crate) enum Shard {
 #[derive(Default)]
 pub(crate) struct Located {
     /// Chunks that are stored, by their placements.
-    pub(crate) chunks: Vec<(Range<usize>, ByteRange)>,
+    pub(crate) chunks: Vec<(Range<u32>, ByteRange, ChunkPart)>,
     /// Chunks that are not.
-    pub(crate) missing: Vec<Range<usize>>,
+    pub(crate) missing: Vec<Range<u32>>,
     /// Chunks that the index puts where none can be.
-    pub(crate) errors: Vec<(Range<usize>, Error)>,
+    pub(crate) errors: Vec<(Range<u32>, Error)>,
     /// Indexes of inner shards that have to be read first, where each starts, and the range of each index.
     pub(crate) unread: Vec<(InnerKey, u64, ByteRange)>,
 }
 
 /// Where one chunk is.
 enum Location {
-    At(ByteRange),
+    /// At this offset of the object, and of as many bytes.
+    At((u64, u64)),
     Missing,
-    BehindIndex { key: InnerKey, offset: u64, range: ByteRange },
+    BehindIndex {
+        key: InnerKey,
+        offset: u64,
+        range: ByteRange,
+    },
+}
+
+impl Located {
+    fn stored(&mut self, run: Range<u32>, found: Result<(ByteRange, ChunkPart), Error>) {
+        match found {
+            Ok((range, part)) => self.chunks.push((run, range, part)),
+            Err(error) => self.errors.push((run, error)),
+        }
+    }
 }
 
 impl From<Seen> for Shard {
@@ -177,10 +191,10 @@ impl ReadBatch<'_> {
             }
             None => &mut none,
         };
-        for run in runs(placements) {
-            unravel(placements[run.start].chunk, &compiled.chunks_per_object, &mut coordinates);
+        for (run, chunk) in runs(placements) {
+            unravel(chunk[0].chunk, &compiled.chunks_per_object, &mut coordinates);
             match self.locate_chunk(place.group, &coordinates, known, inner, object) {
-                Ok(Location::At(range)) => located.chunks.push((run, range)),
+                Ok(Location::At(extent)) => located.stored(run, self.stored(chunk, extent)),
                 Ok(Location::Missing) => located.missing.push(run),
                 Ok(Location::BehindIndex { key, offset, range }) => {
                     if seen.insert(key) {
@@ -188,6 +202,22 @@ impl ReadBatch<'_> {
                     }
                 }
                 Err(error) => located.errors.push((run, error)),
+            }
+        }
+        located
+    }
+
+    /// [`locate`](Self::locate), where the one index numbers chunks as windows do.
+    pub(crate) fn locate_flat(&self, placements: &[Placement], known: &CachedIndex) -> Located {
+        let mut located = Located::default();
+        located.chunks.reserve(placements.len());
+        for (run, chunk) in runs(placements) {
+            match known.index.entry(chunk[0].chunk) {
+                Some(part) => {
+                    let extent = within(WHOLE_OBJECT, part);
+                    located.stored(run, extent.and_then(|extent| self.stored(chunk, extent)));
+                }
+                None => located.missing.push(run),
             }
         }
         located
@@ -226,24 +256,36 @@ impl ReadBatch<'_> {
             extent = within(extent, part)?;
             number = number * level.entry_count + entry;
         }
-        self.stored(extent.0, extent.1)
+        Ok(Location::At(extent))
     }
 
-    /// A stored chunk, if it is no longer than any sound one.
-    fn stored(&self, offset: u64, len: u64) -> Result<Location, Error> {
-        let len_max = self.array.compiled.chain.encoded_len_max();
+    /// What to read of a stored chunk, if it is no longer than any sound one.
+    fn stored(
+        &self,
+        placements: &[Placement],
+        (offset, len): (u64, u64),
+    ) -> Result<(ByteRange, ChunkPart), Error> {
+        let chain = &self.array.compiled.chain;
+        let len_max = chain.encoded_len_max();
         if len_max < len {
             let message =
                 format!("the shard index gives a chunk {len} bytes, where at most {len_max} are sound");
             return Err(Error::new(ErrorKind::Corrupt, message));
         }
-        Ok(Location::At(ByteRange::Bounded { offset, len }))
+        // A chunk of another length is no sound one: read whole, it is refused where it is decoded.
+        if chain.encoded_len_fixed() == Some(len)
+            && let Some(part) = self.part(placements)
+        {
+            let (start, len) = (u64::from(part.start), u64::from(part.end - part.start));
+            return Ok((ByteRange::Bounded { offset: offset + start, len }, ChunkPart::From(part.start)));
+        }
+        Ok((ByteRange::Bounded { offset, len }, ChunkPart::Whole))
     }
 
     /// Takes the index of a shard, and has the chunks of its window planned.
     pub(crate) fn index_arrived(
         &self,
-        place: Place,
+        place: &Place,
         result: Result<Arrival<'_>, swath_ioengine::Error>,
         lane: &mut LaneContext<'_>,
     ) {
@@ -318,12 +360,12 @@ impl ReadBatch<'_> {
     }
 }
 
-/// Runs of placements of one chunk.
-fn runs(placements: &[Placement]) -> impl Iterator<Item = Range<usize>> {
+/// Runs of placements of one chunk, by number, and the placements themselves.
+fn runs(placements: &[Placement]) -> impl Iterator<Item = (Range<u32>, &[Placement])> {
     let mut start = 0;
     placements.chunk_by(|a, b| a.chunk == b.chunk).map(move |run| {
-        let range = start..start + run.len();
-        start = range.end;
-        range
+        let range = number(start)..number(start + run.len());
+        start += run.len();
+        (range, run)
     })
 }

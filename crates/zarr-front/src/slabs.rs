@@ -7,6 +7,8 @@ pub(crate) struct Slabs {
     pub(crate) axes: usize,
     /// Slabs of one window.
     pub(crate) per_window: u64,
+    /// Objects of which no more tiles are wanted are one window, whatever their slabs.
+    pub(crate) window_tiles: u64,
 }
 
 /// Chunks that one window aims at: few enough that lanes share a shard evenly, many enough that looking up the shard
@@ -28,7 +30,8 @@ impl Slabs {
             }
             (slab, axes) = (chunks, axes - 1);
         }
-        Slabs { axes, per_window: (WINDOW_CHUNKS.min(reads_max) / slab.max(1)).max(1) }
+        let window_tiles = WINDOW_CHUNKS.min(reads_max);
+        Slabs { axes, per_window: (window_tiles / slab.max(1)).max(1), window_tiles }
     }
 
     /// Extents of the axes that number slabs.

@@ -11,8 +11,10 @@ use crate::scratch::{Buffers, Contexts, Scratch, room};
 /// A decoded chunk whose transpose and byte swap are left to whoever copies out of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodedChunk<'a> {
-    /// All elements, in the stored order.
+    /// Elements in the stored order: all, or a part of them.
     pub bytes: &'a [u8],
+    /// Bytes of the chunk that lie before `bytes`: 0 where these are all.
+    pub start: usize,
     /// Bytes between neighbours along each logical axis of the chunk in `bytes`.
     pub strides: &'a [usize],
     /// `Some(unit)` when each unit of that many bytes is stored in foreign order.
@@ -74,9 +76,25 @@ impl Chain {
         let located = self.undo_stages(source, None, scratch)?;
         Ok(DecodedChunk {
             bytes: located.bytes(source, &scratch.buffers),
+            start: 0,
             strides: &self.strides,
             swap_unit_bytes: self.swap_unit_bytes,
         })
+    }
+
+    /// Sees some of a stored chunk's bytes, those from `start` on, as that part of the chunk.
+    ///
+    /// # Errors
+    ///
+    /// `Internal` where stored bytes are not the elements themselves (see [`part_strides`](Self::part_strides)), or
+    /// those given reach past the chunk's end.
+    pub fn view_part<'a>(&'a self, bytes: &'a [u8], start: usize) -> Result<DecodedChunk<'a>, Error> {
+        let end = start.checked_add(bytes.len()).filter(|end| *end <= self.decoded_len);
+        let Some((_, strides)) = end.zip(self.part_strides()) else {
+            let found = format!("{} bytes at {start}", bytes.len());
+            return Err(Error::internal("chain", format!("wanted a part of a chunk, found {found}")));
+        };
+        Ok(DecodedChunk { bytes, start, strides, swap_unit_bytes: self.swap_unit_bytes })
     }
 
     /// Undoes the bytes->bytes codecs, last to first; the very last to run writes to `target` where there is one.

@@ -109,6 +109,13 @@ impl Chain {
         self.to_native.is_identity() && self.stages_write_target()
     }
 
+    /// Bytes between neighbours along each logical axis of a stored chunk, where the stored bytes are its elements and
+    /// nothing else, so that any part of them can be read alone: see [`view_part`](Self::view_part).
+    #[must_use]
+    pub fn part_strides(&self) -> Option<&[usize]> {
+        self.stages.is_empty().then_some(&self.strides)
+    }
+
     /// One short phrase per codec, in encode order: `blosc(lz4, bitshuffle, level 5)`.
     #[must_use]
     pub fn describe(&self) -> Vec<String> {

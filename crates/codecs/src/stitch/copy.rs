@@ -12,18 +12,18 @@ pub(super) struct Loop {
 pub(super) const RANK_MAX: usize = 32;
 
 /// A nest of loops, innermost first, with what runs together merged into one.
-pub(super) struct LoopNest {
-    loops: [Loop; RANK_MAX],
+pub(super) struct LoopNest<const RANK: usize> {
+    loops: [Loop; RANK],
     len: usize,
     /// Bytes that follow each other on both sides.
     pub(super) run_bytes: usize,
 }
 
-impl LoopNest {
-    /// A nest around elements of `element_bytes`.
-    pub(super) fn new(element_bytes: usize) -> LoopNest {
+impl<const RANK: usize> LoopNest<RANK> {
+    /// A nest around elements of `element_bytes`, for at most `RANK` axes.
+    pub(super) fn new(element_bytes: usize) -> LoopNest<RANK> {
         let nothing = Loop { count: 1, source_stride: 0, target_stride: 0 };
-        LoopNest { loops: [nothing; RANK_MAX], len: 0, run_bytes: element_bytes }
+        LoopNest { loops: [nothing; RANK], len: 0, run_bytes: element_bytes }
     }
 
     /// Adds the next outer axis.
@@ -67,7 +67,7 @@ impl LoopNest {
 /// For every combination of loop positions, `source` plus the sum of its strides is readable for `run_bytes`, and
 /// `target` plus the sum of its strides is writable for as many, by nobody else; the two sides do not overlap.
 #[expect(unsafe_code, reason = "writes to an output that threads share")]
-pub(super) unsafe fn copy_nest(source: *const u8, target: *mut u8, nest: &LoopNest) {
+pub(super) unsafe fn copy_nest<const RANK: usize>(source: *const u8, target: *mut u8, nest: &LoopNest<RANK>) {
     let (run, loops) = (nest.run_bytes, nest.loops());
     match run {
         // SAFETY: as the caller promises, and the run is of as many bytes.
@@ -80,6 +80,16 @@ pub(super) unsafe fn copy_nest(source: *const u8, target: *mut u8, nest: &LoopNe
         8 => unsafe { walk(source, target, loops, Fixed::<8>) },
         // SAFETY: as above.
         16 => unsafe { walk(source, target, loops, Fixed::<16>) },
+        // SAFETY: as above; the run is at least as long as one move, and at most as two.
+        3 => unsafe { walk(source, target, loops, Overlapped::<2>(run)) },
+        // SAFETY: as above.
+        5..8 => unsafe { walk(source, target, loops, Overlapped::<4>(run)) },
+        // SAFETY: as above.
+        9..16 => unsafe { walk(source, target, loops, Overlapped::<8>(run)) },
+        // SAFETY: as above.
+        17..=32 => unsafe { walk(source, target, loops, Overlapped::<16>(run)) },
+        // SAFETY: as above.
+        33..=64 => unsafe { walk(source, target, loops, Overlapped::<32>(run)) },
         // SAFETY: as above.
         _ => unsafe { walk(source, target, loops, Any(run)) },
     }
@@ -91,10 +101,10 @@ pub(super) unsafe fn copy_nest(source: *const u8, target: *mut u8, nest: &LoopNe
 ///
 /// As [`copy_nest`]; and `unit_bytes` is 2, 4 or 8 and divides the run.
 #[expect(unsafe_code, reason = "writes to an output that threads share")]
-pub(super) unsafe fn copy_nest_swapped(
+pub(super) unsafe fn copy_nest_swapped<const RANK: usize>(
     source: *const u8,
     target: *mut u8,
-    nest: &LoopNest,
+    nest: &LoopNest<RANK>,
     unit_bytes: usize,
 ) {
     let (run, loops) = (nest.run_bytes, nest.loops());
@@ -172,6 +182,21 @@ impl<const N: usize> Run for Fixed<N> {
         let bytes = unsafe { source.cast::<[u8; N]>().read() };
         // SAFETY: as the caller promises.
         unsafe { target.cast::<[u8; N]>().write(bytes) }
+    }
+}
+
+/// A run of `N` to `2 * N` bytes, as two moves of `N` that overlap.
+#[derive(Clone, Copy)]
+struct Overlapped<const N: usize>(usize);
+
+impl<const N: usize> Run for Overlapped<N> {
+    #[expect(unsafe_code, reason = "copies between addresses")]
+    #[inline(always)]
+    unsafe fn copy(self, source: *const u8, target: *mut u8) {
+        // SAFETY: the run's first `N` bytes, of at least as many.
+        unsafe { copy_at(source, target, 0, Fixed::<N>) };
+        // SAFETY: the run's last `N` bytes, of at least as many.
+        unsafe { copy_at(source, target, self.0 - N, Fixed::<N>) };
     }
 }
 

@@ -1,11 +1,13 @@
 //! Stitching decoded chunks into the arrays that were asked for.
 //!
 //! An [`Output`] is one piece of memory that holds the results of many selections, one after the other, each in C order.
-//! Each result is cut into *tiles*: the box that one chunk contributes. Along each axis the cuts are known in advance
-//! ([`AxisTile`]), so the tiles of a result are disjoint by construction; and each can be claimed only once, whoever
+//! Each result is cut into *tiles*: the box that one chunk contributes. Along each axis the cuts are those of the chunk
+//! grid ([`CutAxis`]), so the tiles of a result are disjoint by construction; and each can be claimed only once, whoever
 //! asks. That is what lets many threads write to one output through a safe interface.
 
 mod copy;
+mod cut_axis;
 mod output;
 
-pub use output::{AxisTile, Output, Tile};
+pub use cut_axis::{AxisTile, CutAxis};
+pub use output::{Output, Tile};

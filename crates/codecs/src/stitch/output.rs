@@ -1,26 +1,13 @@
 //! An output that threads fill tile by tile.
 
 use super::copy::{Loop, LoopNest, RANK_MAX, copy_nest, copy_nest_swapped};
+use super::cut_axis::{AxisTile, CutAxis};
 use crate::chain::DecodedChunk;
 use crate::error::Error;
 use std::alloc::{Layout, alloc_zeroed};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// What one chunk contributes along one axis of a result: `count` elements, the first of them number `source_start`
-/// within the chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AxisTile {
-    /// The chunk's coordinate along this axis. Not used here; callers find their chunks by it.
-    pub chunk: u64,
-    /// The first element taken, counted from the chunk's start.
-    pub source_start: u64,
-    /// Elements taken; at least one.
-    pub count: u64,
-    /// The first element's place in the result. Filled by [`Output::push`].
-    pub target_start: u64,
-}
 
 /// Memory for the results of many selections of one array, filled tile by tile by any number of threads.
 ///
@@ -34,7 +21,6 @@ pub struct Output<'m> {
     rank: usize,
     results: Vec<ResultPlace>,
     axes: Vec<AxisPlace>,
-    tiles: Vec<AxisTile>,
     /// One bit a tile, over all results: set by whoever claimed it.
     claims: Vec<AtomicU64>,
     tile_count: u64,
@@ -51,10 +37,8 @@ struct ResultPlace {
 /// One axis of one result.
 #[derive(Clone, Copy, Debug)]
 struct AxisPlace {
-    first_tile: usize,
-    tile_count: usize,
+    cut: CutAxis,
     target_stride: usize,
-    step: i64,
 }
 
 // SAFETY: the memory is plain bytes, written only through tiles, each of which is claimed by one thread.
@@ -111,48 +95,31 @@ impl<'m> Output<'m> {
             rank,
             results: Vec::new(),
             axes: Vec::new(),
-            tiles: Vec::new(),
             claims: Vec::new(),
             tile_count: 0,
             memory: PhantomData,
         })
     }
 
-    /// Adds the next result, behind those before it: for each axis its step and its tiles, in the order of the result. A
-    /// result with an axis of no tiles is empty.
+    /// Adds the next result, behind those before it. A result with an axis of no elements is empty.
     ///
     /// # Errors
     ///
-    /// `Internal` when the memory has no room for it, a tile has no elements, or the axes are not as many as the
-    /// output's. The output is then as it was.
-    pub fn push(&mut self, axes: &[(i64, &[AxisTile])]) -> Result<(), Error> {
+    /// `Internal` when the memory has no room for it, or the axes are not as many as the output's. The output is then as
+    /// it was.
+    pub fn push(&mut self, axes: &[CutAxis]) -> Result<(), Error> {
         if axes.len() != self.rank {
             return Err(Error::internal(
                 "output",
                 format!("wanted {} axes, found {}", self.rank, axes.len()),
             ));
         }
-        if axes.iter().any(|(_, tiles)| tiles.iter().any(|tile| tile.count == 0)) {
-            return Err(Error::internal("output", "a tile without elements"));
-        }
-        let (first_axis, first_tile) = (self.axes.len(), self.tiles.len());
-        for (step, tiles) in axes {
-            let first_tile = self.tiles.len();
-            self.axes.push(AxisPlace { first_tile, tile_count: tiles.len(), target_stride: 0, step: *step });
-            let mut target_start = 0u64;
-            for tile in *tiles {
-                self.tiles.push(AxisTile { target_start, ..*tile });
-                target_start = target_start.saturating_add(tile.count);
-            }
-        }
-        let bytes = self.lay_out(first_axis).inspect_err(|_| {
-            // What is left of it would be taken for the next result's.
-            self.axes.truncate(first_axis);
-            self.tiles.truncate(first_tile);
-        })?;
+        let first_axis = self.axes.len();
+        self.axes.extend(axes.iter().map(|cut| AxisPlace { cut: *cut, target_stride: 0 }));
+        // What is left of it would be taken for the next result's.
+        let bytes = self.lay_out(first_axis).inspect_err(|_| self.axes.truncate(first_axis))?;
         // No more than elements, which fit memory; nothing where an axis has none.
-        let tile_counts = axes.iter().map(|(_, tiles)| tiles.len() as u64);
-        let tile_count = tile_counts.fold(1, u64::saturating_mul);
+        let tile_count = axes.iter().map(CutAxis::tile_count).fold(1, u64::saturating_mul);
         self.results.push(ResultPlace { offset: self.used, first_tile_bit: self.tile_count });
         self.used += bytes;
         self.tile_count += tile_count;
@@ -161,29 +128,31 @@ impl<'m> Output<'m> {
         Ok(())
     }
 
+    /// Makes room for so many more results.
+    pub fn reserve(&mut self, results: usize) {
+        self.results.reserve(results);
+        self.axes.reserve(results.saturating_mul(self.rank));
+    }
+
     /// Gives the axes from `first_axis` on their strides; returns the bytes of the result.
     fn lay_out(&mut self, first_axis: usize) -> Result<usize, Error> {
         let room = self.len - self.used;
         let mut stride = self.element_bytes;
-        if self.axes[first_axis..].iter().any(|axis| axis.tile_count == 0) {
+        if self.axes[first_axis..].iter().any(|axis| axis.cut.count() == 0) {
             return Ok(0);
         }
         for axis in self.axes[first_axis..].iter_mut().rev() {
             axis.target_stride = stride;
-            let tiles = &self.tiles[axis.first_tile..][..axis.tile_count];
-            let extent = tiles.last().map_or(0, |last| last.target_start.saturating_add(last.count));
-            let bytes = usize::try_from(extent).ok().and_then(|extent| stride.checked_mul(extent));
+            let bytes = usize::try_from(axis.cut.count()).ok().and_then(|count| stride.checked_mul(count));
             stride = bytes.filter(|bytes| *bytes <= room).ok_or_else(|| no_room(room))?;
         }
         if room < stride { Err(no_room(room)) } else { Ok(stride) }
     }
 
-    /// The tiles of one axis of a result, in the order of the result.
-    pub fn axis_tiles(&self, result: usize, axis: usize) -> &[AxisTile] {
-        match self.axes.get(result * self.rank + axis) {
-            Some(axis) => &self.tiles[axis.first_tile..][..axis.tile_count],
-            None => &[],
-        }
+    /// One axis of a result; `None` where there is no such.
+    pub fn axis(&self, result: usize, axis: usize) -> Option<&CutAxis> {
+        let axes = self.axes.get(result.checked_mul(self.rank)?..)?.get(..self.rank)?;
+        axes.get(axis).map(|axis| &axis.cut)
     }
 
     /// Results that the output holds.
@@ -194,25 +163,16 @@ impl<'m> Output<'m> {
     /// Claims one tile of a result, named by its row-major number over the result's axis tiles. `None` when there is no
     /// such tile, or it was claimed before.
     pub fn claim(&self, result: usize, tile: u64) -> Option<Tile<'_>> {
-        let place = *self.results.get(result)?;
-        let axes = &self.axes[result * self.rank..][..self.rank];
-        let mut claimed = Tile { output: self, axes, tiles: [0; RANK_MAX], target: place.offset };
-        let mut rest = tile;
-        for (number, axis) in axes.iter().enumerate().rev() {
-            let count = axis.tile_count as u64;
-            // An axis without tiles makes a result without tiles.
-            let position = rest.checked_rem(count)?;
-            rest /= count;
-            let index = axis.first_tile + usize::try_from(position).ok()?;
-            claimed.tiles[number] = index;
-            claimed.target += usize::try_from(self.tiles[index].target_start).ok()? * axis.target_stride;
-        }
-        if rest != 0 {
+        let place = self.results.get(result)?;
+        let next_bit = self.results.get(result + 1).map_or(self.tile_count, |next| next.first_tile_bit);
+        if next_bit - place.first_tile_bit <= tile {
             return None;
         }
+        let axes = &self.axes[result * self.rank..][..self.rank];
         let bit = place.first_tile_bit + tile;
         let word = &self.claims[usize::try_from(bit / 64).ok()?];
         let mask = 1u64 << (bit % 64);
+        let claimed = Tile { output: self, axes, number: tile, target: place.offset };
         (word.fetch_or(mask, Ordering::Relaxed) & mask == 0).then_some(claimed)
     }
 
@@ -233,25 +193,29 @@ impl<'m> Output<'m> {
 pub struct Tile<'a> {
     output: &'a Output<'a>,
     axes: &'a [AxisPlace],
-    /// For each axis, the index of its tile.
-    tiles: [usize; RANK_MAX],
-    /// The tile's first byte in the output.
+    /// The tile's row-major number over the axis tiles.
+    number: u64,
+    /// The result's first byte in the output.
     target: usize,
 }
 
 impl<'a> Tile<'a> {
-    fn axis(&self, axis: usize) -> (&AxisPlace, &AxisTile) {
-        (&self.axes[axis], &self.output.tiles[self.tiles[axis]])
+    /// The tile's extent along each axis, last axis first.
+    fn axes(&self) -> impl Iterator<Item = (&'a AxisPlace, AxisTile)> + use<'a> {
+        let mut rest = self.number;
+        self.axes.iter().rev().map(move |axis| {
+            let position;
+            (rest, position) = divide(rest, axis.cut.tile_count());
+            (axis, axis.cut.tile(position))
+        })
     }
 
     /// True when the tile takes every element of a chunk of `shape`, in order.
     pub fn covers(&self, shape: &[u64]) -> bool {
-        (0..self.axes.len()).all(|number| {
-            let (axis, tile) = self.axis(number);
-            tile.source_start == 0
-                && shape.get(number) == Some(&tile.count)
-                && (axis.step == 1 || tile.count == 1)
-        })
+        shape.len() == self.axes.len()
+            && self.axes().zip(shape.iter().rev()).all(|((axis, tile), extent)| {
+                tile.source_start == 0 && tile.count == *extent && (axis.cut.step() == 1 || tile.count == 1)
+            })
     }
 
     /// The tile as one run of bytes, if that is what it is in the output.
@@ -260,11 +224,10 @@ impl<'a> Tile<'a> {
     ///
     /// The tile itself, where it is not.
     #[expect(unsafe_code, reason = "hands out the claimed bytes")]
-    #[expect(clippy::result_large_err, reason = "a tile that is not one run goes back to its owner, unboxed")]
     pub fn into_contiguous(self) -> Result<&'a mut [u8], Tile<'a>> {
-        let mut run = self.output.element_bytes;
-        for number in (0..self.axes.len()).rev() {
-            let (axis, tile) = self.axis(number);
+        let (mut run, mut target) = (self.output.element_bytes, self.target);
+        for (axis, tile) in self.axes() {
+            target += memory(tile.target_start) * axis.target_stride;
             if tile.count == 1 {
                 continue;
             }
@@ -274,7 +237,7 @@ impl<'a> Tile<'a> {
             run *= memory(tile.count);
         }
         // SAFETY: the tile has elements, and `Output::push` made room for them: it starts within the output.
-        let start = unsafe { self.output.start.add(self.target) };
+        let start = unsafe { self.output.start.add(target) };
         // SAFETY: the tile's elements are `run` initialised bytes from there, within the output (`Output::push` made
         // room for them); the tile was claimed once, tiles are disjoint, and the output is borrowed for 'a.
         Ok(unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), run) })
@@ -286,7 +249,6 @@ impl<'a> Tile<'a> {
     ///
     /// `Internal` when the tile takes elements that the chunk does not have, or the unit to swap is none of the output's
     /// elements.
-    #[expect(unsafe_code, reason = "writes to the claimed bytes")]
     pub fn write(self, chunk: &DecodedChunk<'_>) -> Result<(), Error> {
         let element_bytes = self.output.element_bytes;
         let fits = |unit: usize| matches!(unit, 2 | 4 | 8) && element_bytes.is_multiple_of(unit);
@@ -295,30 +257,48 @@ impl<'a> Tile<'a> {
                 format!("wanted a unit of 2, 4 or 8 bytes that divides {element_bytes}, found {unit}");
             return Err(Error::internal("output", message));
         }
-        let mut nest = LoopNest::new(element_bytes);
+        if self.axes.len() <= RANK_USUAL {
+            self.write_nest::<RANK_USUAL>(chunk)
+        } else {
+            self.write_nest::<RANK_MAX>(chunk)
+        }
+    }
+
+    /// [`write`](Self::write), with memory for as many loops.
+    #[expect(unsafe_code, reason = "writes to the claimed bytes")]
+    fn write_nest<const RANK: usize>(self, chunk: &DecodedChunk<'_>) -> Result<(), Error> {
+        let mut nest = LoopNest::<RANK>::new(self.output.element_bytes);
         let (mut first, mut low, mut high) = (0isize, 0isize, 0isize);
-        for number in (0..self.axes.len()).rev() {
-            let (axis, tile) = self.axis(number);
-            let stride = chunk.strides.get(number).and_then(|stride| isize::try_from(*stride).ok());
-            let reach = stride.and_then(|stride| Reach::new(stride, axis.step, tile));
+        let mut target = self.target;
+        if chunk.strides.len() != self.axes.len() {
+            return Err(outside(chunk));
+        }
+        for ((axis, tile), stride) in self.axes().zip(chunk.strides.iter().rev()) {
+            let stride = isize::try_from(*stride).ok();
+            let reach = stride.and_then(|stride| Reach::new(stride, axis.cut.step(), &tile));
             let Some(reach) = reach else { return Err(outside(chunk)) };
             first = first.saturating_add(reach.first);
             low = low.saturating_add(reach.low);
             high = high.saturating_add(reach.high);
+            target += memory(tile.target_start) * axis.target_stride;
             nest.push(Loop {
                 count: memory(tile.count),
                 source_stride: reach.stride,
                 target_stride: axis.target_stride,
             });
         }
+        let Ok(start) = isize::try_from(chunk.start) else { return Err(outside(chunk)) };
+        first = first.saturating_sub(start);
+        low = low.saturating_sub(start);
+        high = high.saturating_sub(start);
         let end = usize::try_from(high).ok().and_then(|high| high.checked_add(self.output.element_bytes));
         if low < 0 || end.is_none_or(|end| chunk.bytes.len() < end) {
             return Err(outside(chunk));
         }
-        // SAFETY: `low <= first <= high`, and the element at `high` ends within the chunk.
+        // SAFETY: `low <= first <= high`, and the element at `high` ends within the bytes.
         let source = unsafe { chunk.bytes.as_ptr().offset(first) };
         // SAFETY: as in `into_contiguous`.
-        let target = unsafe { self.output.start.as_ptr().add(self.target) };
+        let target = unsafe { self.output.start.as_ptr().add(target) };
         match chunk.swap_unit_bytes {
             // SAFETY: every combination reads between `low` and the end of the element at `high`, checked above, and
             // writes the tile's own bytes, which this claim alone may write; chunk and output are distinct borrows.
@@ -349,7 +329,9 @@ impl<'a> Tile<'a> {
         let strides = &strides[..self.axes.len()];
         match self.into_contiguous() {
             Ok(run) => fill_run(run, element),
-            Err(tile) => tile.write(&DecodedChunk { bytes: element, strides, swap_unit_bytes: None })?,
+            Err(tile) => {
+                tile.write(&DecodedChunk { bytes: element, start: 0, strides, swap_unit_bytes: None })?
+            }
         }
         Ok(())
     }
@@ -403,7 +385,22 @@ fn zeroed(len: usize) -> Result<Vec<u8>, Error> {
 }
 
 fn outside(chunk: &DecodedChunk<'_>) -> Error {
-    Error::internal("output", format!("a tile takes elements outside a chunk of {} bytes", chunk.bytes.len()))
+    Error::internal("output", format!("a tile takes elements outside {} bytes of a chunk", chunk.bytes.len()))
+}
+
+/// Axes of most arrays, at most.
+const RANK_USUAL: usize = 4;
+
+/// Quotient and remainder. Numbers of tiles mostly fit 32 bits, which processors divide faster.
+#[inline]
+fn divide(number: u64, by: u64) -> (u64, u64) {
+    if by == 1 {
+        return (number, 0);
+    }
+    match (u32::try_from(number), u32::try_from(by)) {
+        (Ok(number), Ok(by)) if by != 0 => (u64::from(number / by), u64::from(number % by)),
+        _ => (number / by.max(1), number % by.max(1)),
+    }
 }
 
 /// Counts within an output fit memory: [`Output::push`] found room for them.
