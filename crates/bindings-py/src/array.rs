@@ -16,7 +16,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsString;
 use std::hash::{Hash, Hasher};
 use swath::codecs::Codec;
-use swath::{ArrayCodecs, Selection, ZarrFormat};
+use swath::{ArrayCodecs, AxisSelection, Selection, ZarrFormat};
 
 /// A Zarr array on disk, opened for reading.
 ///
@@ -52,9 +52,9 @@ impl Opened {
         Ok(Opened { array, dtype, name: location.name() })
     }
 
-    /// The selection that an index stands for.
-    pub(crate) fn parse(&self, index: &Bound<'_, PyAny>) -> PyResult<Selection> {
-        selection::parse(index, self.array.shape(), &self.name)
+    /// Writes the selection that an index stands for to `axes`.
+    pub(crate) fn parse(&self, index: &Bound<'_, PyAny>, axes: &mut Vec<AxisSelection>) -> PyResult<()> {
+        selection::parse(index, self.array.shape(), &self.name, axes)
     }
 
     /// Codecs of the chunks that are decoded, each with its phrase, in encoding order.
@@ -184,11 +184,11 @@ impl Array {
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyUntypedArray>> {
         let opened = self.get(py)?;
-        let selection = match index.0 {
-            Some(index) => opened.parse(&index)?,
-            None => Selection::all(),
-        };
-        read::one(py, opened, &selection, out)
+        let mut axes = Vec::new();
+        if let Some(index) = index.0 {
+            opened.parse(&index, &mut axes)?;
+        }
+        read::one(py, opened, &Selection::new(axes), out)
     }
 
     /// Read many selections at once. A chunk that several need is read and decoded once.
@@ -232,10 +232,10 @@ impl Array {
         stack: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let opened = self.get(py)?;
-        let selections = read::parse_many(opened, indexes)?;
+        let plan = read::plan_many(opened, indexes)?;
         match (stack, out) {
-            (true, out) => read::stacked(py, opened, &selections, out)?.into_bound_py_any(py),
-            (false, None) => read::listed(py, opened, &selections)?.into_bound_py_any(py),
+            (true, out) => read::stacked(py, opened, &plan, out)?.into_bound_py_any(py),
+            (false, None) => read::listed(py, opened, &plan)?.into_bound_py_any(py),
             (false, Some(_)) => Err(read::refused_out(py, opened)),
         }
     }

@@ -10,7 +10,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice, PyTuple};
 use std::cell::RefCell;
-use swath::{ReadOptions, ReadPlan, ResolvedSelection, Selection};
+use swath::{AxisKind, ReadOptions, ReadPlan, ResolvedAxis, Selection};
 
 /// Reads one index into a new array, or into `out`.
 pub(crate) fn one<'py>(
@@ -19,10 +19,11 @@ pub(crate) fn one<'py>(
     selection: &Selection,
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
-    let plan = plan(py, opened, std::slice::from_ref(selection))?;
-    let shape = match plan.selections() {
-        [selection] => output_shape(py, opened, selection)?,
-        _ => Vec::new(),
+    let plan = ReadPlan::new(&opened.array, std::slice::from_ref(selection));
+    let plan = plan.map_err(|error| raised_about(py, &error, &opened.name))?;
+    let shape = match plan.selections().next() {
+        Some(selection) => output_shape(py, opened, selection)?,
+        None => Vec::new(),
     };
     into_array(py, opened, &plan, &shape, out)
 }
@@ -31,44 +32,42 @@ pub(crate) fn one<'py>(
 pub(crate) fn stacked<'py>(
     py: Python<'py>,
     opened: &Opened,
-    selections: &[Selection],
+    plan: &ReadPlan<'_>,
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
-    let plan = plan(py, opened, selections)?;
     let refused = |message: &str| error(py, Class::Invalid, message, &opened.name);
-    let Some(first) = plan.selections().first() else {
+    let Some(first) = plan.selections().next() else {
         return Err(refused(
             "wanted at least one selection to stack, found none: `stack=False` gives an empty list",
         ));
     };
-    let mut shape = vec![selections.len()];
+    let mut shape = vec![plan.len()];
     shape.extend(output_shape(py, opened, first)?);
-    for (number, selection) in plan.selections().iter().enumerate() {
+    for (number, selection) in plan.selections().enumerate() {
         if !equal_shapes(first, selection) {
-            let first = PyTuple::new(py, first.output_shape())?;
-            let other = PyTuple::new(py, selection.output_shape())?;
+            let first = PyTuple::new(py, shape_of(first))?;
+            let other = PyTuple::new(py, shape_of(selection))?;
             return Err(refused(&format!(
                 "wanted selections of equal shapes to stack, found {first} first and {other} as number {number}: \
                  `stack=False` gives a list of arrays"
             )));
         }
     }
-    into_array(py, opened, &plan, &shape, out)
+    into_array(py, opened, plan, &shape, out)
 }
 
 /// Reads many indexes of any shapes: one array each, all in the memory of one.
 pub(crate) fn listed<'py>(
     py: Python<'py>,
     opened: &Opened,
-    selections: &[Selection],
+    plan: &ReadPlan<'_>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let plan = plan(py, opened, selections)?;
-    let mut shapes = Vec::with_capacity(selections.len());
+    let mut shapes = Vec::with_capacity(plan.len());
     for selection in plan.selections() {
         shapes.push(output_shape(py, opened, selection)?);
     }
     let counts = shapes.iter().map(|shape| shape.iter().product::<usize>());
-    let memory = into_array(py, opened, &plan, &[counts.sum()], None)?;
+    let memory = into_array(py, opened, plan, &[counts.sum()], None)?;
     let arrays = PyList::empty(py);
     let mut start = 0;
     for shape in shapes {
@@ -81,13 +80,16 @@ pub(crate) fn listed<'py>(
     Ok(arrays)
 }
 
-/// The selections of an iterable of indexes.
-pub(crate) fn parse_many(opened: &Opened, selections: &Bound<'_, PyAny>) -> PyResult<Vec<Selection>> {
-    let mut parsed = Vec::with_capacity(selections.len().unwrap_or(0));
-    for index in selections.try_iter()? {
-        parsed.push(opened.parse(&index?)?);
+/// The plan to read an iterable of indexes.
+pub(crate) fn plan_many<'a>(opened: &'a Opened, indexes: &Bound<'_, PyAny>) -> PyResult<ReadPlan<'a>> {
+    let py = indexes.py();
+    let mut plan = ReadPlan::empty(&opened.array);
+    let mut axes = Vec::new();
+    for index in indexes.try_iter()? {
+        opened.parse(&index?, &mut axes)?;
+        plan.push(&axes).map_err(|error| raised_about(py, &error, &opened.name))?;
     }
-    Ok(parsed)
+    Ok(plan)
 }
 
 /// What `a[index]` gives.
@@ -96,7 +98,9 @@ pub(crate) fn item<'py>(
     opened: &Opened,
     index: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let selection = opened.parse(index)?;
+    let mut axes = Vec::new();
+    opened.parse(index, &mut axes)?;
+    let selection = Selection::new(axes);
     let array = one(py, opened, &selection, None)?;
     if array.ndim() == 0 && selection::gives_scalar(&selection) {
         return array.get_item(PyTuple::empty(py));
@@ -115,10 +119,6 @@ pub(crate) fn refused_out(py: Python<'_>, opened: &Opened) -> PyErr {
 pub(crate) fn refused_view(py: Python<'_>, opened: &Opened) -> PyErr {
     let message = "wanted `copy` None or True, found False: reading an array always makes a copy";
     error(py, Class::Invalid, message, &opened.name)
-}
-
-fn plan<'a>(py: Python<'_>, opened: &'a Opened, selections: &[Selection]) -> PyResult<ReadPlan<'a>> {
-    ReadPlan::new(&opened.array, selections).map_err(|error| raised_about(py, &error, &opened.name))
 }
 
 fn into_array<'py>(
@@ -159,16 +159,20 @@ fn run(py: Python<'_>, plan: &ReadPlan<'_>, target: &mut [u8]) -> PyResult<()> {
     }
 }
 
-fn equal_shapes(left: &ResolvedSelection, right: &ResolvedSelection) -> bool {
-    left.axes
-        .iter()
-        .zip(&right.axes)
-        .all(|(left, right)| left.kind == right.kind && left.count == right.count)
-        || left.output_shape() == right.output_shape()
+fn equal_shapes(left: &[ResolvedAxis], right: &[ResolvedAxis]) -> bool {
+    let alike =
+        |(left, right): (&ResolvedAxis, &ResolvedAxis)| left.kind == right.kind && left.count == right.count;
+    left.iter().zip(right).all(alike) || shape_of(left).eq(shape_of(right))
 }
 
-fn output_shape(py: Python<'_>, opened: &Opened, selection: &ResolvedSelection) -> PyResult<Vec<usize>> {
-    let shape = selection.output_shape().into_iter().map(usize::try_from).collect::<Result<Vec<_>, _>>();
+/// The shape of a selection's result.
+fn shape_of(selection: &[ResolvedAxis]) -> impl ExactSizeIterator<Item = u64> {
+    let kept = selection.iter().filter(|axis| axis.kind == AxisKind::Kept);
+    kept.map(|axis| axis.count).collect::<Vec<u64>>().into_iter()
+}
+
+fn output_shape(py: Python<'_>, opened: &Opened, selection: &[ResolvedAxis]) -> PyResult<Vec<usize>> {
+    let shape = shape_of(selection).map(usize::try_from).collect::<Result<Vec<_>, _>>();
     shape.map_err(|_| {
         let message = "the result is larger than this machine can address";
         error(py, Class::Invalid, message, &opened.name)

@@ -8,14 +8,20 @@ use pyo3::types::{PyBool, PyEllipsis, PySlice, PyTuple};
 use std::num::NonZeroI64;
 use swath::{AxisSelection, Selection};
 
-/// The selection that `index` stands for, in an array of `shape` that errors call `name`.
-pub(crate) fn parse(index: &Bound<'_, PyAny>, shape: &[u64], name: &str) -> PyResult<Selection> {
+/// Writes the selection that `index` stands for, in an array of `shape` that errors call `name`, to `axes`.
+pub(crate) fn parse(
+    index: &Bound<'_, PyAny>,
+    shape: &[u64],
+    name: &str,
+    axes: &mut Vec<AxisSelection>,
+) -> PyResult<()> {
+    axes.clear();
     let parser = Parser { shape, name };
     let Ok(entries) = index.cast::<PyTuple>() else {
-        return Ok(Selection::new(vec![parser.entry(index, 0)?]));
+        axes.push(parser.entry(index, 0)?);
+        return Ok(());
     };
     let given = entries.len();
-    let mut axes = Vec::with_capacity(given);
     let mut axis = 0;
     for entry in entries.iter_borrowed() {
         let entry = parser.entry(&entry, axis)?;
@@ -26,7 +32,7 @@ pub(crate) fn parse(index: &Bound<'_, PyAny>, shape: &[u64], name: &str) -> PyRe
         };
         axes.push(entry);
     }
-    Ok(Selection::new(axes))
+    Ok(())
 }
 
 /// True where no axis is left to the result, and zarr-python gives a scalar: it does for `a[...]` and `a[()]` of an

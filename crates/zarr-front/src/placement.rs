@@ -171,7 +171,7 @@ impl Walk<'_> {
                 chunk: so_far.chunk * extent + within,
                 tile: so_far.tile * tile_count + number,
                 slab: so_far.slab.saturating_mul(extent).saturating_add(within),
-                part: self.part(axis, cut, number, so_far.part),
+                part: self.part((axis, cut), number, so_far.part),
             };
             if is_last { self.add(next) } else { self.axis(axis + 1, next) }
         }
@@ -179,9 +179,9 @@ impl Walk<'_> {
 
     /// Moves a part along one axis.
     #[inline]
-    fn part(&self, axis: usize, cut: &CutAxis, number: u64, part: [u32; 2]) -> [u32; 2] {
+    fn part(&self, (axis, cut): (usize, &CutAxis), number: u64, part: [u32; 2]) -> [u32; 2] {
         let Some(stride) = self.strides.and_then(|strides| strides.get(axis)) else { return part };
-        let tile = cut.tile(number);
+        let Some(tile) = self.output.axis_tile(self.result, axis, number) else { return part };
         let reach = (tile.count - 1).saturating_mul(cut.step().unsigned_abs());
         let first = if cut.step() < 0 { tile.source_start.saturating_sub(reach) } else { tile.source_start };
         // Chunks that are read in part have fewer bytes than 32 bits count.

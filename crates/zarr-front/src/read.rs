@@ -2,7 +2,8 @@
 
 use crate::array::Array;
 use crate::read_batch::{ReadBatch, Results};
-use crate::{DataType, Error, ErrorKind, ResolvedSelection, Selection};
+use crate::selection::{element_count, output_shape, resolve_into};
+use crate::{AxisSelection, DataType, Error, ErrorKind, ResolvedAxis, Selection};
 use std::sync::Arc;
 use std::time::Instant;
 use swath_codecs::{CutAxis, Output};
@@ -160,7 +161,9 @@ impl Array {
 /// Bindings that bring their own output memory make one of these first, allocate, and then read into it.
 pub struct ReadPlan<'a> {
     array: &'a Array,
-    selections: Vec<ResolvedSelection>,
+    /// The axes of all selections, one selection behind the other.
+    axes: Vec<ResolvedAxis>,
+    len: usize,
     total_bytes: usize,
 }
 
@@ -169,27 +172,58 @@ impl<'a> ReadPlan<'a> {
     ///
     /// # Errors
     ///
-    /// `OutOfBounds` for a selection that does not fit the array; `Invalid` for results that this machine's memory
-    /// cannot address.
+    /// As [`push`](Self::push).
     pub fn new(array: &'a Array, selections: &[Selection]) -> Result<ReadPlan<'a>, Error> {
-        let resolved: Vec<ResolvedSelection> =
-            selections.iter().map(|selection| array.resolve(selection)).collect::<Result<_, _>>()?;
-        let element = array.data_type().size_bytes();
-        let mut total_bytes = 0usize;
-        for selection in &resolved {
-            let bytes =
-                usize::try_from(selection.element_count()?).ok().and_then(|count| count.checked_mul(element));
-            let total = bytes.and_then(|bytes| total_bytes.checked_add(bytes));
-            total_bytes = total
-                .filter(|total| isize::try_from(*total).is_ok())
-                .ok_or_else(|| Error::invalid("the results are larger than this machine can address"))?;
+        let mut plan = ReadPlan::empty(array);
+        plan.axes.reserve(selections.len().saturating_mul(array.shape().len()));
+        for selection in selections {
+            plan.push(selection.axes())?;
         }
-        Ok(ReadPlan { array, selections: resolved, total_bytes })
+        Ok(plan)
     }
 
-    /// The checked selections.
-    pub fn selections(&self) -> &[ResolvedSelection] {
-        &self.selections
+    /// A plan of no selections.
+    #[must_use]
+    pub fn empty(array: &'a Array) -> ReadPlan<'a> {
+        ReadPlan { array, axes: Vec::new(), len: 0, total_bytes: 0 }
+    }
+
+    /// Checks one more selection, given as the entries of a [`Selection`], and adds it.
+    ///
+    /// # Errors
+    ///
+    /// `OutOfBounds` for a selection that does not fit the array; `Invalid` for results that this machine's memory
+    /// cannot address. The plan is then of no further use.
+    pub fn push(&mut self, selection: &[AxisSelection]) -> Result<(), Error> {
+        let first_axis = self.axes.len();
+        let element = self.array.data_type().size_bytes();
+        resolve_into(selection, self.array.shape(), &mut self.axes)?;
+        let count = usize::try_from(element_count(&self.axes[first_axis..])?).ok();
+        let bytes = count.and_then(|count| count.checked_mul(element));
+        let total = bytes.and_then(|bytes| self.total_bytes.checked_add(bytes));
+        self.total_bytes = total
+            .filter(|total| isize::try_from(*total).is_ok())
+            .ok_or_else(|| Error::invalid("the results are larger than this machine can address"))?;
+        self.len += 1;
+        Ok(())
+    }
+
+    /// Selections of the plan.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True for a plan of no selections.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The checked selections in order, each as one entry an axis of the array.
+    pub fn selections(&self) -> impl DoubleEndedIterator<Item = &[ResolvedAxis]> {
+        let rank = self.array.shape().len();
+        (0..self.len).map(move |number| &self.axes[number * rank..][..rank])
     }
 
     /// Bytes of all results together.
@@ -245,11 +279,11 @@ impl<'a> ReadPlan<'a> {
     /// Adds every selection to the output.
     fn project<'m>(&self, mut output: Output<'m>) -> Result<Output<'m>, Error> {
         let extents = self.array.chunk_shape();
-        output.reserve(self.selections.len());
+        output.reserve(self.len);
         let mut axes: Vec<CutAxis> = Vec::with_capacity(extents.len());
-        for selection in &self.selections {
+        for selection in self.selections() {
             axes.clear();
-            let cut = selection.axes.iter().zip(extents);
+            let cut = selection.iter().zip(extents);
             axes.extend(cut.map(|(axis, extent)| CutAxis::new(axis.start, axis.count, axis.step, *extent)));
             output.push(&axes)?;
         }
@@ -273,12 +307,9 @@ impl<'a> ReadPlan<'a> {
                 let message = format!("{} tiles of the results were never filled", output.unclaimed());
                 Err(self.named(Error::new(ErrorKind::Internal, message)))
             }
-            Some((_, error)) if self.selections.len() == 1 => Err(self.named(error)),
+            Some((_, error)) if self.len == 1 => Err(self.named(error)),
             Some((first, error)) => {
-                let message = format!(
-                    "{failed} of {} selections failed, number {first} first: ",
-                    self.selections.len()
-                );
+                let message = format!("{failed} of {} selections failed, number {first} first: ", self.len);
                 Err(self.named(error.with_message_prefix(&message)))
             }
         }
@@ -291,14 +322,14 @@ impl<'a> ReadPlan<'a> {
     /// Cuts the memory of all results into one array each.
     fn cut(&self, mut bytes: Vec<u8>) -> Vec<ArrayData> {
         let element = self.array.data_type().size_bytes();
-        let mut cut = Vec::with_capacity(self.selections.len());
-        for (number, selection) in self.selections.iter().enumerate().rev() {
-            let len = usize::try_from(selection.element_count().unwrap_or(0)).unwrap_or(0);
+        let mut cut = Vec::with_capacity(self.len);
+        for (left, selection) in (0..self.len).rev().zip(self.selections().rev()) {
+            let len = usize::try_from(element_count(selection).unwrap_or(0)).unwrap_or(0);
             let start = bytes.len().saturating_sub(len.saturating_mul(element));
-            let own = if number == 0 { std::mem::take(&mut bytes) } else { bytes.split_off(start) };
+            let own = if left == 0 { std::mem::take(&mut bytes) } else { bytes.split_off(start) };
             cut.push(ArrayData {
                 data_type: self.array.data_type(),
-                shape: selection.output_shape(),
+                shape: output_shape(selection),
                 bytes: own,
             });
         }

@@ -15,6 +15,10 @@ pub(crate) struct Slabs {
 /// (`statx` and `fstat`, about 0.5 µs: docs/decisions/0001-spike.md) costs little beside decoding its chunks.
 const WINDOW_CHUNKS: u64 = 128;
 
+/// Tiles up to which the chunks of one object are planned together: cutting them up would have each result's tiles looked
+/// through once for every window.
+const WINDOW_TILES: u64 = 512;
+
 /// Chunks of a slab at most.
 const SLAB_CHUNKS_MAX: u64 = 256;
 
@@ -30,8 +34,8 @@ impl Slabs {
             }
             (slab, axes) = (chunks, axes - 1);
         }
-        let window_tiles = WINDOW_CHUNKS.min(reads_max);
-        Slabs { axes, per_window: (window_tiles / slab.max(1)).max(1), window_tiles }
+        let per_window = (WINDOW_CHUNKS.min(reads_max) / slab.max(1)).max(1);
+        Slabs { axes, per_window, window_tiles: WINDOW_TILES.min(reads_max) }
     }
 
     /// Extents of the axes that number slabs.

@@ -51,17 +51,20 @@ impl CutAxis {
     }
 
     /// Elements of the result along the axis.
+    #[inline]
     pub fn count(&self) -> u64 {
         self.count
     }
 
     /// From one element to the next; negative goes backwards.
+    #[inline]
     pub fn step(&self) -> i64 {
         let step = i64::try_from(self.stride).unwrap_or(i64::MAX);
         if self.is_backward { -step } else { step }
     }
 
     /// Tiles, which is chunks that some element lies in.
+    #[inline]
     pub fn tile_count(&self) -> u64 {
         self.tile_count
     }
@@ -88,6 +91,7 @@ impl CutAxis {
     }
 
     /// The tiles whose chunks have coordinates in `low..high`.
+    #[inline]
     pub fn tiles_between(&self, low: u64, high: u64) -> std::ops::Range<u64> {
         if high <= low {
             return 0..0;
@@ -104,6 +108,7 @@ impl CutAxis {
     }
 
     /// Tiles whose chunks are fewer than `distance` chunks away from the first one's.
+    #[inline]
     fn tiles_before(&self, distance: u64) -> u64 {
         if self.stride <= self.extent {
             return distance.min(self.tile_count);
@@ -136,6 +141,7 @@ impl CutAxis {
         self.lead.saturating_add(number.saturating_mul(self.stride)) / self.extent
     }
 
+    #[inline]
     fn chunk_at(&self, distance: u64) -> u64 {
         if self.is_backward {
             self.first_chunk.saturating_sub(distance)

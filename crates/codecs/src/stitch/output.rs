@@ -21,6 +21,8 @@ pub struct Output<'m> {
     rank: usize,
     results: Vec<ResultPlace>,
     axes: Vec<AxisPlace>,
+    /// Tiles of axes that have few, worked out once for all the tiles of a result that share them.
+    tiles: Vec<AxisTile>,
     /// One bit a tile, over all results: set by whoever claimed it.
     claims: Vec<AtomicU64>,
     tile_count: u64,
@@ -39,7 +41,14 @@ struct ResultPlace {
 struct AxisPlace {
     cut: CutAxis,
     target_stride: usize,
+    /// Its first tile among the listed ones; [`UNLISTED`] where they are worked out each time.
+    first_tile: usize,
 }
+
+/// Axes of more tiles are not listed: memory is for results, not for what can be computed.
+const LISTED_TILES_MAX: u64 = 64;
+
+const UNLISTED: usize = usize::MAX;
 
 // SAFETY: the memory is plain bytes, written only through tiles, each of which is claimed by one thread.
 #[expect(unsafe_code, reason = "shares memory between the threads that fill it")]
@@ -95,6 +104,7 @@ impl<'m> Output<'m> {
             rank,
             results: Vec::new(),
             axes: Vec::new(),
+            tiles: Vec::new(),
             claims: Vec::new(),
             tile_count: 0,
             memory: PhantomData,
@@ -115,9 +125,16 @@ impl<'m> Output<'m> {
             ));
         }
         let first_axis = self.axes.len();
-        self.axes.extend(axes.iter().map(|cut| AxisPlace { cut: *cut, target_stride: 0 }));
+        let places = axes.iter().map(|cut| AxisPlace { cut: *cut, target_stride: 0, first_tile: UNLISTED });
+        self.axes.extend(places);
         // What is left of it would be taken for the next result's.
         let bytes = self.lay_out(first_axis).inspect_err(|_| self.axes.truncate(first_axis))?;
+        for axis in &mut self.axes[first_axis..] {
+            if axis.cut.tile_count() <= LISTED_TILES_MAX {
+                axis.first_tile = self.tiles.len();
+                self.tiles.extend((0..axis.cut.tile_count()).map(|number| axis.cut.tile(number)));
+            }
+        }
         // No more than elements, which fit memory; nothing where an axis has none.
         let tile_count = axes.iter().map(CutAxis::tile_count).fold(1, u64::saturating_mul);
         self.results.push(ResultPlace { offset: self.used, first_tile_bit: self.tile_count });
@@ -150,9 +167,32 @@ impl<'m> Output<'m> {
     }
 
     /// One axis of a result; `None` where there is no such.
+    #[inline]
     pub fn axis(&self, result: usize, axis: usize) -> Option<&CutAxis> {
-        let axes = self.axes.get(result.checked_mul(self.rank)?..)?.get(..self.rank)?;
-        axes.get(axis).map(|axis| &axis.cut)
+        self.axis_place(result, axis).map(|axis| &axis.cut)
+    }
+
+    /// One tile of an axis of a result; `None` where there is no such axis. The number must be below the axis's
+    /// [`tile_count`](CutAxis::tile_count).
+    #[inline]
+    pub fn axis_tile(&self, result: usize, axis: usize, number: u64) -> Option<AxisTile> {
+        self.axis_place(result, axis).map(|axis| self.tile_at(axis, number))
+    }
+
+    #[inline]
+    fn axis_place(&self, result: usize, axis: usize) -> Option<&AxisPlace> {
+        if self.rank <= axis {
+            return None;
+        }
+        self.axes.get(result.checked_mul(self.rank)?.checked_add(axis)?)
+    }
+
+    #[inline]
+    fn tile_at(&self, axis: &AxisPlace, number: u64) -> AxisTile {
+        match axis.first_tile {
+            UNLISTED => axis.cut.tile(number),
+            first => self.tiles.get(first + memory(number)).copied().unwrap_or_else(|| axis.cut.tile(number)),
+        }
     }
 
     /// Results that the output holds.
@@ -201,12 +241,14 @@ pub struct Tile<'a> {
 
 impl<'a> Tile<'a> {
     /// The tile's extent along each axis, last axis first.
+    #[inline]
     fn axes(&self) -> impl Iterator<Item = (&'a AxisPlace, AxisTile)> + use<'a> {
         let mut rest = self.number;
+        let output = self.output;
         self.axes.iter().rev().map(move |axis| {
             let position;
             (rest, position) = divide(rest, axis.cut.tile_count());
-            (axis, axis.cut.tile(position))
+            (axis, output.tile_at(axis, position))
         })
     }
 
@@ -274,9 +316,7 @@ impl<'a> Tile<'a> {
             return Err(outside(chunk));
         }
         for ((axis, tile), stride) in self.axes().zip(chunk.strides.iter().rev()) {
-            let stride = isize::try_from(*stride).ok();
-            let reach = stride.and_then(|stride| Reach::new(stride, axis.cut.step(), &tile));
-            let Some(reach) = reach else { return Err(outside(chunk)) };
+            let Some(reach) = Reach::new(*stride, axis.cut.step(), &tile) else { return Err(outside(chunk)) };
             first = first.saturating_add(reach.first);
             low = low.saturating_add(reach.low);
             high = high.saturating_add(reach.high);
@@ -346,10 +386,12 @@ struct Reach {
 }
 
 impl Reach {
-    fn new(stride: isize, step: i64, tile: &AxisTile) -> Option<Reach> {
+    #[inline]
+    fn new(stride: usize, step: i64, tile: &AxisTile) -> Option<Reach> {
+        let stride = isize::try_from(stride).ok()?;
         let first = isize::try_from(tile.source_start).ok()?.checked_mul(stride)?;
-        let stride = isize::try_from(step).ok()?.checked_mul(stride)?;
-        let span = isize::try_from(tile.count).ok()?.checked_sub(1)?.checked_mul(stride)?;
+        let stride = if step == 1 { stride } else { isize::try_from(step).ok()?.checked_mul(stride)? };
+        let span = isize::try_from(tile.count.checked_sub(1)?).ok()?.checked_mul(stride)?;
         let last = first.checked_add(span)?;
         Some(Reach { first, low: first.min(last), high: first.max(last), stride })
     }

@@ -8,6 +8,7 @@ use std::fmt;
 use std::num::NonZeroI64;
 
 pub use resolve::{AxisKind, ResolvedAxis, ResolvedSelection};
+pub(crate) use resolve::{element_count, output_shape, resolve_into};
 
 /// What to take of one axis, before the axis's length is known.
 ///

@@ -39,7 +39,7 @@ impl ResolvedSelection {
     /// The shape of the result: the counts of the axes that are kept.
     #[must_use]
     pub fn output_shape(&self) -> Vec<u64> {
-        self.axes.iter().filter(|axis| axis.kind == AxisKind::Kept).map(|axis| axis.count).collect()
+        output_shape(&self.axes)
     }
 
     /// The number of elements of the result: 1 where every axis is dropped, 0 where one selects nothing.
@@ -48,17 +48,25 @@ impl ResolvedSelection {
     ///
     /// `Invalid` where the number does not fit 64 bits.
     pub fn element_count(&self) -> Result<u64, Error> {
-        if self.axes.iter().any(|axis| axis.count == 0) {
-            return Ok(0);
-        }
-        let count = self.axes.iter().try_fold(1_u64, |product, axis| product.checked_mul(axis.count));
-        count.ok_or_else(|| {
-            let shape = self.output_shape();
-            Error::invalid(format!(
-                "wanted a selection of at most 2^64 - 1 elements, found the shape {shape:?}"
-            ))
-        })
+        element_count(&self.axes)
     }
+}
+
+/// The counts of the axes that are kept.
+pub(crate) fn output_shape(axes: &[ResolvedAxis]) -> Vec<u64> {
+    axes.iter().filter(|axis| axis.kind == AxisKind::Kept).map(|axis| axis.count).collect()
+}
+
+/// See [`ResolvedSelection::element_count`].
+pub(crate) fn element_count(axes: &[ResolvedAxis]) -> Result<u64, Error> {
+    if axes.iter().any(|axis| axis.count == 0) {
+        return Ok(0);
+    }
+    let count = axes.iter().try_fold(1_u64, |product, axis| product.checked_mul(axis.count));
+    count.ok_or_else(|| {
+        let shape = output_shape(axes);
+        Error::invalid(format!("wanted a selection of at most 2^64 - 1 elements, found the shape {shape:?}"))
+    })
 }
 
 impl ResolvedAxis {
@@ -92,32 +100,42 @@ impl Selection {
     ///
     /// Source: NumPy user guide, "Basic indexing"; Python reference, `slice.indices`.
     pub fn resolve(&self, shape: &[u64]) -> Result<ResolvedSelection, Error> {
-        let entries = self.axes();
-        let is_ellipsis = |entry: &&AxisSelection| matches!(entry, AxisSelection::Ellipsis);
-        let ellipses = entries.iter().filter(is_ellipsis).count();
-        if 1 < ellipses {
-            return Err(Error::out_of_bounds(format!(
-                "wanted at most one ellipsis in a selection, found {ellipses}"
-            )));
-        }
-        let (given, rank) = (entries.len() - ellipses, shape.len());
-        let Some(left_over) = rank.checked_sub(given) else {
-            return Err(Error::out_of_bounds(format!(
-                "too many indices: the array has {rank} dimensions, the selection names {given}"
-            )));
-        };
-        let mut expanded = Vec::with_capacity(rank);
-        for entry in entries {
-            match entry {
-                AxisSelection::Ellipsis => expanded.resize(expanded.len() + left_over, AxisSelection::ALL),
-                other => expanded.push(*other),
-            }
-        }
-        expanded.resize(rank, AxisSelection::ALL);
-        let axes = expanded.iter().zip(shape).enumerate();
-        let axes = axes.map(|(axis, (entry, length))| resolve_axis(*entry, axis, *length));
-        Ok(ResolvedSelection { axes: axes.collect::<Result<Vec<_>, Error>>()? })
+        let mut axes = Vec::with_capacity(shape.len());
+        resolve_into(self.axes(), shape, &mut axes)?;
+        Ok(ResolvedSelection { axes })
     }
+}
+
+/// Appends what [`Selection::resolve`] gives; what it appended before an error is left there.
+pub(crate) fn resolve_into(
+    entries: &[AxisSelection],
+    shape: &[u64],
+    axes: &mut Vec<ResolvedAxis>,
+) -> Result<(), Error> {
+    let is_ellipsis = |entry: &&AxisSelection| matches!(entry, AxisSelection::Ellipsis);
+    let ellipses = entries.iter().filter(is_ellipsis).count();
+    if 1 < ellipses {
+        return Err(Error::out_of_bounds(format!(
+            "wanted at most one ellipsis in a selection, found {ellipses}"
+        )));
+    }
+    let (given, rank) = (entries.len() - ellipses, shape.len());
+    let Some(left_over) = rank.checked_sub(given) else {
+        return Err(Error::out_of_bounds(format!(
+            "too many indices: the array has {rank} dimensions, the selection names {given}"
+        )));
+    };
+    let mut lengths = shape.iter().enumerate();
+    for entry in entries {
+        if matches!(entry, AxisSelection::Ellipsis) {
+            let whole = lengths.by_ref().take(left_over);
+            axes.extend(whole.map(|(_, length)| resolve_slice(None, None, 1, *length)));
+        } else if let Some((axis, length)) = lengths.next() {
+            axes.push(resolve_axis(*entry, axis, *length)?);
+        }
+    }
+    axes.extend(lengths.map(|(_, length)| resolve_slice(None, None, 1, *length)));
+    Ok(())
 }
 
 fn resolve_axis(entry: AxisSelection, axis: usize, length: u64) -> Result<ResolvedAxis, Error> {
@@ -142,6 +160,15 @@ fn resolve_axis(entry: AxisSelection, axis: usize, length: u64) -> Result<Resolv
 ///
 /// 128-bit arithmetic holds every sum of a 64-bit length and a 64-bit bound.
 fn resolve_slice(start: Option<i64>, stop: Option<i64>, step: i64, length: u64) -> ResolvedAxis {
+    // Most slices count from the front and take every element.
+    if let (Some(start), Some(stop), 1) = (start, stop, step)
+        && let (Ok(start), Ok(stop)) = (u64::try_from(start), u64::try_from(stop))
+    {
+        let stop = stop.min(length);
+        let count = stop.saturating_sub(start);
+        let start = if count == 0 { 0 } else { start };
+        return ResolvedAxis { start, count, step: 1, kind: AxisKind::Kept };
+    }
     let length = i128::from(length);
     // Backwards, positions run from length - 1 down to 0, and -1 stands for "past the front".
     let (lowest, highest) = if step < 0 { (-1, length - 1) } else { (0, length) };
