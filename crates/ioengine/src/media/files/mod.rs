@@ -2,6 +2,9 @@
 //! that do not wait.
 
 mod inline;
+#[allow(dead_code, reason = "no lane copies from mappings yet; the tests do, where there are any")]
+#[expect(unused_imports, reason = "as above")]
+mod mapping;
 mod open_file;
 mod pread_threads;
 mod probe;

@@ -1,0 +1,164 @@
+//! Mappings on x86-64 Linux.
+
+mod guard;
+mod handler;
+mod previous;
+mod residency;
+mod routine;
+#[cfg(test)]
+mod tests;
+mod threads;
+
+pub(crate) use guard::CopyGuard;
+
+use super::{Fault, Rows};
+use crate::{memory_len, storage_len};
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsFd, AsRawFd};
+use std::ptr::NonNull;
+
+/// A read-only, shared mapping of a whole file, whose bytes are only ever read by the guarded copy.
+///
+/// It is unmapped on drop; a copy borrows it, so none can be under way then. It stays with the file that was mapped when
+/// another one takes over its name. A forked child has it too, and may copy from it: the kernel shares such mappings
+/// without copying page tables, so keeping children out by MADV_DONTFORK would save nothing and cost a SIGSEGV to who
+/// forgets. No MADV_RANDOM either: since Linux 6.3 pages that are only touched through such a mapping count as unused
+/// and are reclaimed first.
+pub(crate) struct Mapping {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: the mapping is memory of the process, not of a thread, and is only unmapped by its one owner.
+#[expect(unsafe_code, reason = "owns a raw mapping")]
+unsafe impl Send for Mapping {}
+// SAFETY: through a shared reference it is only read, by instructions that allow for others changing the bytes.
+#[expect(unsafe_code, reason = "owns a raw mapping")]
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps the first `len` bytes of a file: its size when it was opened. With unmapping it costs about 2 us; the
+    /// first copy from a page that is not populated costs a page fault more.
+    ///
+    /// # Errors
+    ///
+    /// InvalidInput where `len` is zero or beyond `isize::MAX`; what `mmap(2)` answers, such as ENODEV from file systems
+    /// that cannot be mapped.
+    #[expect(unsafe_code, reason = "mmap")]
+    pub(crate) fn new(file: impl AsFd, len: u64) -> io::Result<Mapping> {
+        let len = memory_len(len).ok().filter(|len| 0 < *len && *len <= isize::MAX.unsigned_abs());
+        let Some(len) = len else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a file of this size cannot be mapped"));
+        };
+        let (protection, descriptor) = (libc::PROT_READ, file.as_fd().as_raw_fd());
+        // SAFETY: a new mapping at an address that the kernel chooses touches no memory that is in use; the descriptor
+        // is borrowed, so open.
+        let start =
+            unsafe { libc::mmap(std::ptr::null_mut(), len, protection, libc::MAP_SHARED, descriptor, 0) };
+        match NonNull::new(start.cast::<u8>()) {
+            Some(mapped) if start != libc::MAP_FAILED => Ok(Mapping { start: mapped, len }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Bytes that are mapped: the file's size when it was opened, not the one that it has now.
+    pub(crate) fn len(&self) -> u64 {
+        storage_len(self.len)
+    }
+
+    /// Fills the page table for a range whose pages are in the page cache, at 2 to 90 ns a page, so that copies from
+    /// it do not fault. Pages that are not cached are read from the device, and waited for.
+    ///
+    /// # Errors
+    ///
+    /// InvalidInput for a range beyond the mapping; EINVAL before Linux 5.14; EFAULT where the file has become shorter.
+    pub(crate) fn populate(&self, range: Range<u64>) -> io::Result<()> {
+        residency::populate(self, range)
+    }
+
+    /// How many bytes of the range are in the page cache, at least: of a page that is not, the whole page is taken off.
+    /// `file` is the one that was mapped.
+    ///
+    /// Before Linux 6.5, of a file that the process neither owns nor may write to, all bytes seem to be cached.
+    ///
+    /// # Errors
+    ///
+    /// InvalidInput for a range beyond the mapping; EPERM where the kernel does not tell of such a file; EOPNOTSUPP on
+    /// file systems that do not know.
+    pub(crate) fn resident_bytes(&self, file: impl AsFd, range: Range<u64>) -> io::Result<u64> {
+        residency::resident_bytes(self, file.as_fd(), range)
+    }
+
+    /// Copies the bytes from `offset` on, as many as the target has.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] where they lie beyond the mapping or the file has become shorter; the target is undefined then.
+    #[inline]
+    #[expect(unsafe_code, reason = "calls the copy routine")]
+    pub(crate) fn copy(&self, guard: &CopyGuard, offset: u64, target: &mut [u8]) -> Result<(), Fault> {
+        let row_bytes = target.len();
+        if row_bytes == 0 {
+            return Ok(());
+        }
+        let source = self.source(offset, row_bytes).ok_or(Fault)?;
+        let row = Rows { rows: 1, row_bytes, source_stride: 0, target_stride: 0 };
+        // SAFETY: `source` found as many bytes mapped, and the target is borrowed for writing; the mapping is this
+        // module's alone, so they do not overlap.
+        unsafe { routine::copy(guard.slot(), source, target.as_mut_ptr(), &row) }
+    }
+
+    /// Copies rows, the first of them from `offset` on and to the target's start, in one guarded region.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] where some lie beyond the mapping or the file has become shorter; all rows in the target are undefined
+    /// then. Bytes between the rows are never written.
+    ///
+    /// # Panics
+    ///
+    /// Where the rows do not fit into the target.
+    ///
+    /// # Safety
+    ///
+    /// The rows in `target` are valid for writes, and nobody else reads or writes them until this returns.
+    #[inline]
+    #[expect(unsafe_code, reason = "writes to an output that threads share")]
+    pub(crate) unsafe fn copy_rows(
+        &self,
+        guard: &CopyGuard,
+        offset: u64,
+        rows: &Rows,
+        target: *mut [u8],
+    ) -> Result<(), Fault> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        assert!(
+            rows.target_bytes().is_some_and(|bytes| bytes <= target.len()),
+            "rows do not fit into their target"
+        );
+        let source = rows.source_bytes().and_then(|bytes| self.source(offset, bytes)).ok_or(Fault)?;
+        // SAFETY: `source` found all rows mapped; they fit into the target, whose memory is as the caller promises; the
+        // mapping is this module's alone, so they do not overlap.
+        unsafe { routine::copy(guard.slot(), source, target.cast::<u8>(), rows) }
+    }
+
+    /// The address of `len` bytes at `offset`; `None` where they are not all mapped.
+    #[inline]
+    fn source(&self, offset: u64, len: usize) -> Option<*const u8> {
+        let offset = usize::try_from(offset).ok()?;
+        let room = self.len.checked_sub(offset)?;
+        if len <= room { Some(self.start.as_ptr().wrapping_add(offset)) } else { None }
+    }
+}
+
+impl Drop for Mapping {
+    #[expect(unsafe_code, reason = "munmap")]
+    fn drop(&mut self) {
+        // SAFETY: mapped in `new` with this very length, and not unmapped before; copies borrow the mapping, so none is
+        // under way.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
+    }
+}
