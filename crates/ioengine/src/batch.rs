@@ -2,6 +2,7 @@
 
 use crate::batch_state::BatchState;
 use crate::parking::Parking;
+use crate::resident::Piece;
 use crate::scratch::Scratch;
 use crate::window::{Cursor, Planned, Token, Window};
 use crate::{Engine, Error, Identity, ObjectRef};
@@ -49,12 +50,15 @@ pub struct Estimate {
 }
 
 /// What a delivered read brought.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Arrival<'a> {
     /// The bytes of the range.
     Bytes(&'a [u8]),
     /// This many bytes are in the target that the read was planned with.
     Placed(usize),
+    /// The bytes of the range, to copy from: only for reads planned with
+    /// [`Window::read_pieces`](crate::Window::read_pieces).
+    Piece(Piece<'a>),
 }
 
 /// What a plan may use besides the batch itself.

@@ -45,6 +45,8 @@ counters! {
     windows,
     /// Logical reads planned.
     logical_reads,
+    /// Logical reads of bytes that were there already (a mapping, memory): no physical read was issued for them.
+    served_reads,
     /// Physical reads issued, again after a short read or an interruption included.
     physical_reads,
     /// Bytes that plans wanted.

@@ -2,6 +2,7 @@
 
 use crate::driver::{DriverSite, LocalDriver};
 use crate::remote::{FetchRequest, Reply};
+use crate::resident::Resident;
 use crate::{CostModel, Error, Identity};
 use std::any::Any;
 use std::fmt;
@@ -111,6 +112,9 @@ pub trait OpenObject: Send + Sync + 'static {
     /// False when the object changed so recently that another change might leave its identity equal (a coarse clock);
     /// such a handle is not kept between batches.
     fn is_settled(&self) -> bool;
+    /// The object's bytes, where they can be had without a read and without waiting: lanes then take them at once,
+    /// and no driver sees the reads. Asked once a window, with the bytes that the window wants.
+    fn resident(&self, bytes: u64) -> Option<Resident<'_>>;
     /// For drivers, which know the handles of their own media.
     fn as_any(&self) -> &dyn Any;
 }

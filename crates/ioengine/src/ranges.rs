@@ -107,8 +107,8 @@ impl<S: Fn(usize, Result<&[u8], Error>) + Send + Sync> Batch for RangeBatch<'_, 
         let index = usize::try_from(token.0).unwrap_or(usize::MAX);
         match result {
             Ok(Arrival::Bytes(bytes)) => (self.sink)(index, Ok(bytes)),
-            Ok(Arrival::Placed(_)) => {
-                (self.sink)(index, Err(Error::new(ErrorKind::Internal, "placed without a target")))
+            Ok(Arrival::Placed(_) | Arrival::Piece(_)) => {
+                (self.sink)(index, Err(Error::new(ErrorKind::Internal, "bytes arrived in another form")))
             }
             Err(error) => (self.sink)(index, Err(error)),
         }

@@ -36,6 +36,8 @@ pub(crate) struct LogicalRead {
     pub(crate) range: ByteRange,
     pub(crate) token: Token,
     pub(crate) target: Option<BatchTarget>,
+    /// Whether the sink can copy the bytes itself from where they are.
+    pub(crate) takes_pieces: bool,
 }
 
 /// The reusable memory behind a window.
@@ -91,7 +93,15 @@ impl<'w, 'b> Window<'w, 'b> {
 
     /// Adds a read whose bytes go to [`Batch::deliver`](crate::Batch::deliver).
     pub fn read(&mut self, range: ByteRange, token: Token) {
-        self.push(LogicalRead { range, token, target: None });
+        self.push(LogicalRead { range, token, target: None, takes_pieces: false });
+    }
+
+    /// Adds a read of which the sink copies what it wants from wherever the bytes are, in pieces that are not too short
+    /// (each costs 5 ns beside its bytes): it is told
+    /// [`Arrival::Piece`](crate::Arrival::Piece) where they lie in a mapping, and [`Arrival::Bytes`](crate::Arrival::Bytes)
+    /// otherwise.
+    pub fn read_pieces(&mut self, range: ByteRange, token: Token) {
+        self.push(LogicalRead { range, token, target: None, takes_pieces: true });
     }
 
     /// Adds a read whose bytes land in `target`, which must be exactly as long as the range. `deliver` is then told
@@ -104,7 +114,7 @@ impl<'w, 'b> Window<'w, 'b> {
             ));
             return;
         }
-        self.push(LogicalRead { range, token, target: Some(BatchTarget::new(target)) });
+        self.push(LogicalRead { range, token, target: Some(BatchTarget::new(target)), takes_pieces: false });
     }
 
     fn push(&mut self, read: LogicalRead) {

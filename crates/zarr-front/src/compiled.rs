@@ -22,6 +22,8 @@ pub(crate) struct Compiled {
     /// Where a stored chunk is its elements and nothing else, so that it can be read in part: bytes between neighbours
     /// along each axis.
     pub(crate) part_strides: Option<Vec<u64>>,
+    /// Whether chunks are copied straight from where they lie to the output, where they lie in a mapping.
+    pub(crate) takes_pieces: bool,
     /// One level of sharding, whose entries are numbered as the chunks are.
     pub(crate) is_flat: bool,
 }
@@ -77,8 +79,19 @@ impl Compiled {
             }
         }
         let part_strides = part_strides(&chain);
+        let row_bytes = chunk_shape.last().map_or(0, |extent| extent.saturating_mul(element_bytes(&chain)));
+        let takes_pieces = chain.is_identity() && ROW_BYTES_MIN <= row_bytes;
         let is_flat = matches!(levels.as_slice(), [level] if level.is_row_major());
-        Ok(Compiled { chunk_shape, objects, chunks_per_object, chain, levels, part_strides, is_flat })
+        Ok(Compiled {
+            chunk_shape,
+            objects,
+            chunks_per_object,
+            chain,
+            levels,
+            part_strides,
+            takes_pieces,
+            is_flat,
+        })
     }
 
     /// The coordinates of an object's first chunk, written to `origin`.
@@ -88,6 +101,13 @@ impl Compiled {
             *origin = origin.saturating_mul(*chunks);
         }
     }
+}
+
+/// Rows of a chunk that are copied one by one, at least: copying shorter ones costs more than copying the chunk first.
+const ROW_BYTES_MIN: u64 = 64;
+
+fn element_bytes(chain: &Chain) -> u64 {
+    swath_ioengine::storage_len(chain.layout().element.size_bytes)
 }
 
 /// Strides of chunks that can be read in part. Larger ones than 32 bits count are always read whole.

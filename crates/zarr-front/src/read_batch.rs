@@ -10,9 +10,9 @@ use crate::{Error, ErrorKind};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use swath_codecs::{Output, Scratch};
+use swath_codecs::{Output, Scratch, Tile};
 use swath_ioengine::{
-    Arrival, Batch, ByteRange, Cursor, Engine, Estimate, LaneContext, Medium, ObjectRef, PlanContext,
+    Arrival, Batch, ByteRange, Cursor, Engine, Estimate, LaneContext, Medium, ObjectRef, Piece, PlanContext,
     Planned, Token, Window,
 };
 
@@ -132,7 +132,15 @@ impl<'m> ReadBatch<'m> {
             None => (ByteRange::Whole { len_max: chain.encoded_len_max() }, ChunkPart::Whole),
         };
         note.reads.push(Wanted::Chunk { run, part });
-        window.read(range, token(0));
+        self.read_chunk(window, range, token(0));
+    }
+
+    fn read_chunk(&self, window: &mut Window<'_, '_>, range: ByteRange, token: Token) {
+        if self.array.compiled.takes_pieces {
+            window.read_pieces(range, token);
+        } else {
+            window.read(range, token);
+        }
     }
 
     /// The bytes that are wanted of a stored chunk, where it can be read in part and not all of it is wanted.
@@ -167,7 +175,7 @@ impl<'m> ReadBatch<'m> {
             }
         } else {
             for (run, range, part) in located.chunks {
-                window.read(range, token(note.reads.len()));
+                self.read_chunk(window, range, token(note.reads.len()));
                 note.reads.push(Wanted::Chunk { run, part });
             }
             note.missing = located.missing;
@@ -221,6 +229,33 @@ impl<'m> ReadBatch<'m> {
         }
     }
 
+    fn claim(&self, placement: &Placement) -> Result<Tile<'_>, Error> {
+        let tile = self.results.output.claim(placement.result(), placement.tile);
+        tile.ok_or_else(|| Error::new(ErrorKind::Internal, "a tile was filled twice"))
+    }
+
+    /// Copies a chunk, or a part of it, from where it lies to where it is wanted.
+    fn place_piece(&self, placements: &[Placement], part: ChunkPart, piece: &Piece<'_>) -> Result<(), Error> {
+        let chain = &self.array.compiled.chain;
+        let start = match part {
+            ChunkPart::From(start) => swath_ioengine::memory_len(u64::from(start))?,
+            ChunkPart::Whole if piece.len() == chain.decoded_len() => 0,
+            ChunkPart::Whole => {
+                let message =
+                    format!("wanted a chunk of {} bytes, found {}", chain.decoded_len(), piece.len());
+                return Err(Error::new(ErrorKind::Corrupt, message));
+            }
+        };
+        let Some(strides) = chain.part_strides() else {
+            return Err(Error::new(ErrorKind::Internal, "a piece of an encoded chunk"));
+        };
+        for placement in placements {
+            let copy = |at: usize, run: &mut [u8]| piece.copy(at, run).map_err(Error::from);
+            self.claim(placement)?.fill_runs(strides, (start, piece.len()), copy)?;
+        }
+        Ok(())
+    }
+
     /// Decodes a chunk and puts it where it is wanted.
     fn place(
         &self,
@@ -230,21 +265,17 @@ impl<'m> ReadBatch<'m> {
         scratch: &mut Scratch,
     ) -> Result<(), Error> {
         let chain = &self.array.compiled.chain;
-        let claim = |placement: &Placement| {
-            let tile = self.results.output.claim(placement.result(), placement.tile);
-            tile.ok_or_else(|| Error::new(ErrorKind::Internal, "a tile was filled twice"))
-        };
         if let ChunkPart::From(start) = part {
             let part = chain.view_part(stored, swath_ioengine::memory_len(u64::from(start))?)?;
             for placement in placements {
-                claim(placement)?.write(&part)?;
+                self.claim(placement)?.write(&part)?;
             }
             return Ok(());
         }
         if let [placement] = placements
             && chain.decodes_in_place()
         {
-            let tile = claim(placement)?;
+            let tile = self.claim(placement)?;
             let whole = tile.covers(&self.array.compiled.chunk_shape);
             let tile = if whole { tile.into_contiguous() } else { Err(tile) };
             return match tile {
@@ -254,7 +285,7 @@ impl<'m> ReadBatch<'m> {
         }
         let chunk = chain.decode_view(stored, scratch)?;
         for placement in placements {
-            claim(placement)?.write(&chunk)?;
+            self.claim(placement)?.write(&chunk)?;
         }
         Ok(())
     }
@@ -270,6 +301,7 @@ impl<'m> ReadBatch<'m> {
             Ok(Arrival::Placed(_)) => {
                 Err(Error::new(ErrorKind::Internal, "a chunk was placed without a target"))
             }
+            Ok(Arrival::Piece(piece)) => self.place_piece(placements, part, &piece),
             Ok(Arrival::Bytes(stored)) => self.place(placements, part, stored, scratch),
             Err(error) if error.kind() == swath_ioengine::ErrorKind::NotFound => {
                 return self.fill(placements);

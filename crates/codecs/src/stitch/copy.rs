@@ -54,10 +54,38 @@ impl<const RANK: usize> LoopNest<RANK> {
         self.len += 1;
     }
 
+    /// Calls `run` for every combination of loop positions, with how far the run is from `source` and from `target`'s
+    /// origins; ends with the first error.
+    pub(super) fn each_run<E>(
+        &self,
+        source: usize,
+        target: usize,
+        mut run: impl FnMut(usize, usize) -> Result<(), E>,
+    ) -> Result<(), E> {
+        each_run(self.loops(), source, target, &mut run)
+    }
+
     /// The loops, innermost first.
     pub(super) fn loops(&self) -> &[Loop] {
         &self.loops[..self.len]
     }
+}
+
+fn each_run<E>(
+    loops: &[Loop],
+    source: usize,
+    target: usize,
+    run: &mut impl FnMut(usize, usize) -> Result<(), E>,
+) -> Result<(), E> {
+    let Some((outer, inner)) = loops.split_last() else { return run(source, target) };
+    let (mut source, mut target) = (source, target);
+    for _ in 0..outer.count {
+        each_run(inner, source, target, run)?;
+        // Past the last position the sums may leave the chunk; nothing is there to read then.
+        source = source.wrapping_add_signed(outer.source_stride);
+        target = target.wrapping_add(outer.target_stride);
+    }
+    Ok(())
 }
 
 /// Copies a nest of runs.

@@ -309,14 +309,76 @@ impl<'a> Tile<'a> {
     /// [`write`](Self::write), with memory for as many loops.
     #[expect(unsafe_code, reason = "writes to the claimed bytes")]
     fn write_nest<const RANK: usize>(self, chunk: &DecodedChunk<'_>) -> Result<(), Error> {
+        let (nest, first, target) = self.nest::<RANK>(chunk.strides, chunk.start, chunk.bytes.len())?;
+        // SAFETY: the first element lies within the bytes: see `nest`.
+        let source = unsafe { chunk.bytes.as_ptr().add(first) };
+        // SAFETY: as in `into_contiguous`.
+        let target = unsafe { self.output.start.as_ptr().add(target) };
+        match chunk.swap_unit_bytes {
+            // SAFETY: every combination reads within the bytes, as `nest` has checked, and writes the tile's own bytes,
+            // which this claim alone may write; chunk and output are distinct borrows.
+            None => unsafe { copy_nest(source, target, &nest) },
+            // SAFETY: as above; the unit was checked to be one that divides the element, and with it every run.
+            Some(unit_bytes) => unsafe { copy_nest_swapped(source, target, &nest, unit_bytes) },
+        }
+        Ok(())
+    }
+
+    /// Fills the tile run by run: `copy` gets, for each run of bytes that follow each other in the chunk and in the
+    /// output, where it starts in the `len` bytes of the chunk from `start` on, and the memory to fill. It is the way to
+    /// fill a tile from a chunk that is not in memory as a slice; elements must be in C order and native byte order within
+    /// `strides`. `copy` ends it by an error, which is handed on; the tile is undefined then.
+    ///
+    /// # Errors
+    ///
+    /// `Internal`, made an `E`, when the tile takes elements that those bytes of the chunk do not have.
+    pub fn fill_runs<E: From<Error>>(
+        self,
+        strides: &[usize],
+        (start, len): (usize, usize),
+        mut copy: impl FnMut(usize, &mut [u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.axes.len() <= RANK_USUAL {
+            self.fill_nest::<RANK_USUAL, E>(strides, (start, len), &mut copy)
+        } else {
+            self.fill_nest::<RANK_MAX, E>(strides, (start, len), &mut copy)
+        }
+    }
+
+    #[expect(unsafe_code, reason = "hands out the claimed bytes, a run at a time")]
+    fn fill_nest<const RANK: usize, E: From<Error>>(
+        self,
+        strides: &[usize],
+        (start, len): (usize, usize),
+        copy: &mut impl FnMut(usize, &mut [u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (nest, first, target) = self.nest::<RANK>(strides, start, len)?;
+        let start = self.output.start;
+        nest.each_run(first, target, |source, target| {
+            // SAFETY: the run lies within the tile, and the tile within the output.
+            let run = unsafe { start.add(target) };
+            // SAFETY: the run's bytes are initialised and belong to the tile, which this claim alone may touch; runs of a
+            // tile are handed out one after the other.
+            copy(source, unsafe { std::slice::from_raw_parts_mut(run.as_ptr(), nest.run_bytes) })
+        })
+    }
+
+    /// The loops that copy the tile out of `len` bytes of a chunk from `start` on, whose elements are `strides` apart; the
+    /// first element's place in those bytes, and in the output. Every element of the tile lies within the bytes.
+    fn nest<const RANK: usize>(
+        &self,
+        strides: &[usize],
+        start: usize,
+        len: usize,
+    ) -> Result<(LoopNest<RANK>, usize, usize), Error> {
         let mut nest = LoopNest::<RANK>::new(self.output.element_bytes);
         let (mut first, mut low, mut high) = (0isize, 0isize, 0isize);
         let mut target = self.target;
-        if chunk.strides.len() != self.axes.len() {
-            return Err(outside(chunk));
+        if strides.len() != self.axes.len() {
+            return Err(outside(len));
         }
-        for ((axis, tile), stride) in self.axes().zip(chunk.strides.iter().rev()) {
-            let Some(reach) = Reach::new(*stride, axis.cut.step(), &tile) else { return Err(outside(chunk)) };
+        for ((axis, tile), stride) in self.axes().zip(strides.iter().rev()) {
+            let Some(reach) = Reach::new(*stride, axis.cut.step(), &tile) else { return Err(outside(len)) };
             first = first.saturating_add(reach.first);
             low = low.saturating_add(reach.low);
             high = high.saturating_add(reach.high);
@@ -327,26 +389,12 @@ impl<'a> Tile<'a> {
                 target_stride: axis.target_stride,
             });
         }
-        let Ok(start) = isize::try_from(chunk.start) else { return Err(outside(chunk)) };
-        first = first.saturating_sub(start);
-        low = low.saturating_sub(start);
-        high = high.saturating_sub(start);
-        let end = usize::try_from(high).ok().and_then(|high| high.checked_add(self.output.element_bytes));
-        if low < 0 || end.is_none_or(|end| chunk.bytes.len() < end) {
-            return Err(outside(chunk));
+        let within = |place: isize| usize::try_from(place).ok()?.checked_sub(start);
+        let end = within(high).and_then(|high| high.checked_add(self.output.element_bytes));
+        match (within(low), within(first)) {
+            (Some(_), Some(first)) if end.is_some_and(|end| end <= len) => Ok((nest, first, target)),
+            _ => Err(outside(len)),
         }
-        // SAFETY: `low <= first <= high`, and the element at `high` ends within the bytes.
-        let source = unsafe { chunk.bytes.as_ptr().offset(first) };
-        // SAFETY: as in `into_contiguous`.
-        let target = unsafe { self.output.start.as_ptr().add(target) };
-        match chunk.swap_unit_bytes {
-            // SAFETY: every combination reads between `low` and the end of the element at `high`, checked above, and
-            // writes the tile's own bytes, which this claim alone may write; chunk and output are distinct borrows.
-            None => unsafe { copy_nest(source, target, &nest) },
-            // SAFETY: as above; the unit was checked to be one that divides the element, and with it every run.
-            Some(unit_bytes) => unsafe { copy_nest_swapped(source, target, &nest, unit_bytes) },
-        }
-        Ok(())
     }
 
     /// Fills the tile with one element's bytes, in native order. An `element` of another size than the output's fills
@@ -426,8 +474,9 @@ fn zeroed(len: usize) -> Result<Vec<u8>, Error> {
     Ok(unsafe { Vec::from_raw_parts(start, len, len) })
 }
 
-fn outside(chunk: &DecodedChunk<'_>) -> Error {
-    Error::internal("output", format!("a tile takes elements outside {} bytes of a chunk", chunk.bytes.len()))
+#[cold]
+fn outside(len: usize) -> Error {
+    Error::internal("output", format!("a tile takes elements outside {len} bytes of a chunk"))
 }
 
 /// Axes of most arrays, at most.

@@ -170,7 +170,7 @@ impl Lane {
         }
     }
 
-    fn take_follow_ups(&mut self, batch: &Arc<BatchState>) {
+    pub(super) fn take_follow_ups(&mut self, batch: &Arc<BatchState>) {
         if self.follow_ups.is_empty() {
             return;
         }

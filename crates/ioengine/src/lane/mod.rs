@@ -10,6 +10,7 @@ mod deliver;
 mod issue;
 mod open_window;
 mod planning;
+mod serve;
 mod slab;
 mod station;
 mod thread;
@@ -89,6 +90,8 @@ pub(crate) struct Lane {
     remote_completions: Vec<RemoteCompletion>,
     follow_ups: Vec<Cursor>,
     split_plan: Vec<(u32, u32)>,
+    /// What one read of resident bytes is copied to.
+    served: Vec<u8>,
 }
 
 /// Reads and bytes that an inline lane still takes on before it leaves the rest to the lanes.
@@ -142,6 +145,7 @@ impl Lane {
             remote_completions: Vec::new(),
             follow_ups: Vec::new(),
             split_plan: Vec::new(),
+            served: Vec::new(),
             shared,
         })
     }

@@ -123,7 +123,9 @@ impl Lane {
                 }
                 window.identity = Some(handle.identity().clone());
                 window.handle = Some(handle);
-                self.queue(window, Some(medium));
+                if let Err(window) = self.serve(window) {
+                    self.queue(window, Some(medium));
+                }
             }
         }
     }
@@ -201,7 +203,7 @@ impl Lane {
     }
 
     /// True when a window may be read on the caller's thread: what that thread takes on is bounded, follow-ups included.
-    fn allow_inline(&mut self, local: bool, reads: u64, bytes: u64) -> bool {
+    pub(super) fn allow_inline(&mut self, local: bool, reads: u64, bytes: u64) -> bool {
         let Allowance { reads: reads_left, bytes: bytes_left } = self.inline_allowance;
         let fits = reads <= reads_left && bytes <= bytes_left;
         // A window that does not fit leaves nothing for those after it: they would be read out of turn.
@@ -336,7 +338,12 @@ fn locate(window: &mut OpenWindow, lends: bool, split_bytes: usize) -> Vec<(usiz
 }
 
 /// Checks that a located read fits its target and this machine's memory.
-fn fit((offset, len): (u64, u64), read: &LogicalRead, split_bytes: usize) -> Result<(u64, usize), Error> {
+#[inline]
+pub(super) fn fit(
+    (offset, len): (u64, u64),
+    read: &LogicalRead,
+    split_bytes: usize,
+) -> Result<(u64, usize), Error> {
     let len = memory_len(len)?;
     if let Some(target) = &read.target
         && target.len() != len

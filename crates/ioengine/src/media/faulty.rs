@@ -5,6 +5,7 @@ use crate::engine::lock;
 use crate::medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject, RemoteSource};
 use crate::random::Random;
 use crate::remote::{FetchRequest, Reply};
+use crate::resident::Resident;
 use crate::wake::Wake;
 use crate::{CostModel, Error, ErrorKind, Identity};
 use std::any::Any;
@@ -169,6 +170,11 @@ impl OpenObject for FaultyObject {
 
     fn is_settled(&self) -> bool {
         self.inner.is_settled()
+    }
+
+    fn resident(&self, _bytes: u64) -> Option<Resident<'_>> {
+        // Bytes that no read brings would arrive without a fault.
+        None
     }
 
     fn as_any(&self) -> &dyn Any {

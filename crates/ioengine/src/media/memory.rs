@@ -3,6 +3,7 @@
 use crate::driver::{Completion, DriverSite, LocalDriver, Outcome, ReadOp, TargetUse};
 use crate::engine::lock;
 use crate::medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject};
+use crate::resident::Resident;
 use crate::wake::Wake;
 use crate::{ByteRange, CostModel, Error, ErrorKind, Identity, memory_len, storage_len};
 use bytes::Bytes;
@@ -141,6 +142,10 @@ impl OpenObject for MemoryObject {
 
     fn is_settled(&self) -> bool {
         true
+    }
+
+    fn resident(&self, _bytes: u64) -> Option<Resident<'_>> {
+        Some(Resident::lent(&self.bytes))
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -92,6 +92,7 @@ impl Batch for Reads<'_> {
             let want = &self.wants[*index];
             match want.target.lock().unwrap().take() {
                 Some(target) => window.read_into(want.range, Token(*index as u64), target),
+                None if index % 2 == 1 => window.read_pieces(want.range, Token(*index as u64)),
                 None => window.read(want.range, Token(*index as u64)),
             }
         }
@@ -103,6 +104,13 @@ impl Batch for Reads<'_> {
         let got = match result {
             Ok(Arrival::Bytes(bytes)) => Ok(bytes.to_vec()),
             Ok(Arrival::Placed(len)) => Ok(vec![0; len]),
+            Ok(Arrival::Piece(piece)) => {
+                let mut bytes = vec![0; piece.len()];
+                let (first, rest) = bytes.split_at_mut(piece.len() / 3);
+                let copied = piece.copy(0, first).and_then(|()| piece.copy(piece.len() / 3, rest));
+                assert!(piece.copy(1, &mut vec![0; piece.len()]).is_err());
+                copied.map(|()| bytes).map_err(|error| error.kind())
+            }
             Err(error) => Err(error.kind()),
         };
         want.got.lock().unwrap().push(got);

@@ -620,6 +620,8 @@ conforms! {
     memory: Kind::Memory;
     files_by_io_uring: Kind::IoUring;
     files_by_threads: Kind::PreadThreads;
+    files_mapped: Kind::Mapped;
+    files_mapped_inline: Kind::InlineMapped;
     memory_inline: Kind::InlineMemory;
     files_inline: Kind::InlineFiles;
     simulated_remote: Kind::Simulated;

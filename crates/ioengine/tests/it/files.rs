@@ -101,7 +101,7 @@ impl<F: Fn(&Folder) + Send + Sync> Batch for Interrupted<'_, F> {
         }
         let result = match result {
             Ok(Arrival::Bytes(bytes)) => Ok(bytes.to_vec()),
-            Ok(Arrival::Placed(_)) => unreachable!(),
+            Ok(Arrival::Placed(_) | Arrival::Piece(_)) => unreachable!(),
             Err(error) => Err(error.kind()),
         };
         self.got.lock().unwrap().push((token.0, result));

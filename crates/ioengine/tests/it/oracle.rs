@@ -111,6 +111,7 @@ agrees! {
     memory: |_| Kind::Memory;
     files_by_io_uring: |_| Kind::IoUring;
     files_by_threads: |_| Kind::PreadThreads;
+    files_mapped: |_| Kind::Mapped;
     files_inline: |_| Kind::InlineFiles;
     simulated_remote: |_| Kind::Simulated;
     faulty_memory: Kind::FaultyMemory;

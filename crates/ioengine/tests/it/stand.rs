@@ -14,7 +14,9 @@ pub(crate) enum Kind {
     IoUring,
     PreadThreads,
     InlineMemory,
+    Mapped,
     InlineFiles,
+    InlineMapped,
     Simulated,
     FaultyMemory(u64),
     FaultyFiles(u64),
@@ -43,7 +45,7 @@ impl Stand {
 
 impl Kind {
     pub(crate) fn is_inline(self) -> bool {
-        matches!(self, Kind::InlineMemory | Kind::InlineFiles | Kind::FaultyInline(_))
+        matches!(self, Kind::InlineMemory | Kind::InlineFiles | Kind::InlineMapped | Kind::FaultyInline(_))
     }
 
     pub(crate) fn is_remote(self) -> bool {
@@ -67,7 +69,9 @@ impl Kind {
             Kind::FaultyMemory(seed) => {
                 memory(engine, Some(FaultPlan { short_per_mille: 0, ..recoverable(seed) }))
             }
-            Kind::IoUring | Kind::InlineFiles => files(engine, FileAccess::Probe, None),
+            Kind::IoUring => files(engine, FileAccess::IoUring, None),
+            Kind::InlineFiles => files(engine, FileAccess::Probe, None),
+            Kind::Mapped | Kind::InlineMapped => files(engine, FileAccess::Mapped, None),
             Kind::PreadThreads => files(engine, FileAccess::PreadThreads, None),
             Kind::FaultyFiles(seed) | Kind::FaultyInline(seed) => {
                 files(engine, FileAccess::Probe, Some(recoverable(seed)))

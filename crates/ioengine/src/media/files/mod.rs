@@ -2,8 +2,7 @@
 //! that do not wait.
 
 mod inline;
-#[allow(dead_code, reason = "no lane copies from mappings yet; the tests do, where there are any")]
-#[expect(unused_imports, reason = "as above")]
+mod mapped;
 mod mapping;
 mod open_file;
 mod pread_threads;
@@ -14,6 +13,8 @@ mod uring;
 use crate::driver::{DriverSite, LocalDriver};
 use crate::medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject};
 use crate::{CostModel, Error, ErrorKind, Identity};
+use mapped::{MappedBytes, MappingUse};
+pub(crate) use mapping::{CopyGuard, Mapping};
 use open_file::OpenFile;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -26,9 +27,13 @@ pub struct LocalFiles(Arc<Directory>);
 /// How files are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileAccess {
-    /// io_uring where a real read of this file system through it succeeds, else threads. The default.
+    /// io_uring where a real read of this file system through it succeeds, else threads; files that are in the page
+    /// cache and read again and again through mappings. The default.
     #[default]
     Probe,
+    /// Every file through a mapping from its first read on, also where that waits for the device. Where a mapping
+    /// cannot be had, as [`Probe`](FileAccess::Probe) reads.
+    Mapped,
     /// io_uring, or an error where it does not work (old kernels, containers that block it).
     IoUring,
     /// A pool of threads that call `pread(2)`.
@@ -40,6 +45,7 @@ struct Directory {
     path: PathBuf,
     descriptor: OwnedFd,
     mechanism: probe::Mechanism,
+    mapping: MappingUse,
 }
 
 impl LocalFiles {
@@ -56,7 +62,12 @@ impl LocalFiles {
             open_file::open_directory(path).map_err(|error| named(Error::from_io(error)))?;
         let mechanism = probe::choose(access, &descriptor).map_err(named)?;
         let path = path.to_owned();
-        Ok(LocalFiles(Arc::new(Directory { id: MediumId(id), path, descriptor, mechanism })))
+        let mapping = match access {
+            FileAccess::Probe => MappingUse::WhereItPays(MappedBytes::new()),
+            FileAccess::Mapped => MappingUse::Always,
+            FileAccess::IoUring | FileAccess::PreadThreads => MappingUse::Never,
+        };
+        Ok(LocalFiles(Arc::new(Directory { id: MediumId(id), path, descriptor, mechanism, mapping })))
     }
 
     /// The medium, as arrays and batches take it.
@@ -100,7 +111,7 @@ impl LocalMedium for Directory {
     }
 
     fn open(&self, key: &str) -> Result<Arc<dyn OpenObject>, Error> {
-        Ok(Arc::new(OpenFile::open(&self.descriptor, key).map_err(Error::from_io)?))
+        Ok(Arc::new(OpenFile::open(&self.descriptor, key, &self.mapping).map_err(Error::from_io)?))
     }
 
     fn identify(&self, key: &str) -> Result<Identity, Error> {

@@ -1,6 +1,8 @@
 //! Open files and their identities.
 
+use super::mapped::{Mapped, MappingUse};
 use crate::medium::OpenObject;
+use crate::resident::Resident;
 use crate::{Error, ErrorKind, FileIdentity, Identity, storage_len};
 use rustix::fs::{AtFlags, Mode, OFlags, Statx, StatxFlags};
 use std::any::Any;
@@ -26,11 +28,12 @@ pub(super) struct OpenFile {
     identity: Identity,
     file: FileIdentity,
     settled: bool,
+    mapped: Mapped,
 }
 
 impl OpenFile {
     /// Opens `key` below `directory`.
-    pub(super) fn open(directory: &OwnedFd, key: &str) -> io::Result<OpenFile> {
+    pub(super) fn open(directory: &OwnedFd, key: &str, mapping: &MappingUse) -> io::Result<OpenFile> {
         check_key(key)?;
         // Opening a pipe that nobody writes to would wait for a writer, without NONBLOCK.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -43,7 +46,13 @@ impl OpenFile {
         rustix::fs::fcntl_setfl(&descriptor, OFlags::RDONLY)?;
         let file = identity(&stat);
         let newest_ns = file.modified_ns.max(file.changed_ns);
-        Ok(OpenFile { descriptor, identity: Identity::File(file), file, settled: is_settled(newest_ns) })
+        Ok(OpenFile {
+            descriptor,
+            identity: Identity::File(file),
+            file,
+            settled: is_settled(newest_ns),
+            mapped: Mapped::new(mapping.clone()),
+        })
     }
 
     /// The identity that opening `key` would find.
@@ -83,6 +92,10 @@ impl OpenObject for OpenFile {
 
     fn is_settled(&self) -> bool {
         self.settled
+    }
+
+    fn resident(&self, bytes: u64) -> Option<Resident<'_>> {
+        self.mapped.resident(self, bytes)
     }
 
     fn as_any(&self) -> &dyn Any {
