@@ -3,7 +3,7 @@
 use crate::compiled::Compiled;
 use crate::groups::{Groups, Place};
 use std::ops::Range;
-use swath_codecs::{CutAxis, Output};
+use swath_codecs::{AxisTile, Output};
 
 /// One tile that a chunk fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +44,32 @@ pub(crate) struct Placements {
     starts: Vec<u32>,
     /// The object's first chunk along each axis.
     origin: Vec<u64>,
+    /// The tiles of one result that lie in the object, axis by axis.
+    hits: Vec<Hit>,
+    axes: Vec<HitAxis>,
+}
+
+/// A tile of one axis.
+#[derive(Clone, Copy, Debug)]
+struct Hit {
+    /// The chunk's coordinate within its object.
+    within: u64,
+    /// The tile's number along the axis.
+    number: u64,
+    /// Where along the axis its elements start and end in a stored chunk that can be read in part, in bytes.
+    part: [u32; 2],
+}
+
+/// One axis's tiles.
+#[derive(Clone, Debug)]
+struct HitAxis {
+    hits: Range<usize>,
+    /// Chunks of an object along the axis.
+    extent: u64,
+    /// Tiles of the result along the axis, those in other objects included.
+    tile_count: u64,
+    /// Slabs below one position of the axis; `None` for an axis that slabs do not divide.
+    slabs: Option<u64>,
 }
 
 impl std::ops::Deref for Placements {
@@ -70,22 +96,57 @@ impl Placements {
         self.sorted.clear();
         self.origin.resize(compiled.objects.len(), 0);
         compiled.object_origin(place.object, &mut self.origin);
-        let mut walk = Walk {
-            slabs: place.slabs.as_ref().map(|wanted| (groups.slabs.axes, wanted)),
-            output,
-            extents: &compiled.chunks_per_object,
-            strides: compiled.part_strides.as_deref(),
-            origin: &self.origin,
-            result: 0,
-            placements: &mut self.sorted,
-        };
         let element = compiled.chain.layout().element.size_bytes;
-        let end = u32::try_from(element).unwrap_or(u32::MAX);
+        let start =
+            SoFar { chunk: 0, tile: 0, slab: 0, part: [0, u32::try_from(element).unwrap_or(u32::MAX)] };
+        let slab_axes = if place.slabs.is_some() { groups.slabs.axes } else { 0 };
         for result in groups.members(place.group) {
-            walk.result = result;
-            walk.axis(0, SoFar { chunk: 0, tile: 0, slab: 0, part: [0, end] });
+            self.find_hits(result, output, compiled, (slab_axes, place.slabs.as_ref()));
+            let mut walk = Walk {
+                hits: &self.hits,
+                axes: &self.axes,
+                slabs: place.slabs.clone().unwrap_or(0..u64::MAX),
+                result: u32::try_from(result).unwrap_or(u32::MAX),
+                placements: &mut self.sorted,
+            };
+            walk.axis(0, start);
         }
         self.sort();
+    }
+
+    /// Finds the tiles of a result that lie in the object.
+    fn find_hits(
+        &mut self,
+        result: usize,
+        output: &Output<'_>,
+        compiled: &Compiled,
+        (slab_axes, wanted): (usize, Option<&Range<u64>>),
+    ) {
+        let Placements { hits, axes, origin, .. } = self;
+        hits.clear();
+        axes.clear();
+        let extents = &compiled.chunks_per_object;
+        for (axis, (origin, extent)) in origin.iter().zip(extents).enumerate() {
+            let Some(cut) = output.axis(result, axis) else { return };
+            let first_hit = hits.len();
+            let stride = compiled.part_strides.as_ref().and_then(|strides| strides.get(axis)).copied();
+            // Slabs below one position of this axis.
+            let slabs = (axis < slab_axes).then(|| extents[axis + 1..slab_axes].iter().product::<u64>());
+            let (mut low, mut high) = (0, *extent);
+            if let (0, Some(slabs), Some(wanted)) = (axis, slabs, wanted) {
+                (low, high) = (wanted.start / slabs, wanted.end.div_ceil(slabs).min(high));
+            }
+            for number in cut.tiles_between(origin.saturating_add(low), origin.saturating_add(high)) {
+                let (Some(tile), stride) = (output.axis_tile(result, axis, number), stride.unwrap_or(0))
+                else {
+                    return;
+                };
+                let part = part_along(&tile, cut.step(), stride);
+                hits.push(Hit { within: tile.chunk - origin, number, part });
+            }
+            let tile_count = cut.tile_count();
+            axes.push(HitAxis { hits: first_hit..hits.len(), extent: *extent, tile_count, slabs });
+        }
     }
 
     /// Sorts by chunk.
@@ -123,16 +184,23 @@ impl Placements {
 /// Places for each placement up to which counting is faster than comparing.
 const COUNTED_SPAN_MAX: usize = 16;
 
+/// The bytes of a stored chunk along one axis, from the first element of a tile to the start of the last.
+#[inline]
+fn part_along(tile: &AxisTile, step: i64, stride: u64) -> [u32; 2] {
+    let reach = (tile.count - 1).saturating_mul(step.unsigned_abs());
+    let first = if step < 0 { tile.source_start.saturating_sub(reach) } else { tile.source_start };
+    // Chunks that are read in part have fewer bytes than 32 bits count.
+    let bytes = |elements: u64| u32::try_from(elements.saturating_mul(stride)).unwrap_or(u32::MAX);
+    [bytes(first), bytes(first.saturating_add(reach))]
+}
+
 /// The nested walk over the tiles of one result in one object.
 struct Walk<'a> {
-    /// The axes that slabs divide, and the slabs that are wanted, where not all are.
-    slabs: Option<(usize, &'a Range<u64>)>,
-    output: &'a Output<'a>,
-    extents: &'a [u64],
-    /// Bytes between neighbours in a stored chunk, where it can be read in part.
-    strides: Option<&'a [u64]>,
-    origin: &'a [u64],
-    result: usize,
+    hits: &'a [Hit],
+    axes: &'a [HitAxis],
+    /// The slabs that are wanted.
+    slabs: Range<u64>,
+    result: u32,
     placements: &'a mut Vec<Placement>,
 }
 
@@ -145,54 +213,49 @@ struct SoFar {
     part: [u32; 2],
 }
 
+impl SoFar {
+    #[inline]
+    fn with(self, hit: &Hit, axis: &HitAxis) -> SoFar {
+        SoFar {
+            chunk: self.chunk * axis.extent + hit.within,
+            tile: self.tile * axis.tile_count + hit.number,
+            slab: self.slab.saturating_mul(axis.extent).saturating_add(hit.within),
+            part: [self.part[0].saturating_add(hit.part[0]), self.part[1].saturating_add(hit.part[1])],
+        }
+    }
+}
+
 impl Walk<'_> {
     /// Walks the tiles of `axis` and those within.
     fn axis(&mut self, axis: usize, so_far: SoFar) {
-        let (Some(extent), Some(origin)) = (self.extents.get(axis).copied(), self.origin.get(axis).copied())
-        else {
-            return self.add(so_far);
-        };
-        let output = self.output;
-        let Some(cut) = output.axis(self.result, axis) else { return };
-        let (mut low, mut high) = (0, extent);
-        if let Some((axes, wanted)) = self.slabs
-            && axis < axes
-        {
-            // Slabs below one position of this axis.
-            let slabs: u64 = self.extents[axis + 1..axes].iter().product();
-            low = (wanted.start / slabs).saturating_sub(so_far.slab * extent).min(extent);
-            high = wanted.end.div_ceil(slabs).saturating_sub(so_far.slab * extent).min(extent);
+        let Some(here) = self.axes.get(axis) else { return self.add(so_far) };
+        let mut hits = &self.hits[here.hits.clone()];
+        if let Some(slabs) = here.slabs {
+            let before = so_far.slab.saturating_mul(here.extent);
+            let low = (self.slabs.start / slabs).saturating_sub(before);
+            let high = self.slabs.end.div_ceil(slabs).saturating_sub(before);
+            hits = between(hits, low, high);
         }
-        let is_last = axis + 1 == self.extents.len();
-        let tile_count = cut.tile_count();
-        for number in cut.tiles_between(origin.saturating_add(low), origin.saturating_add(high)) {
-            let within = cut.chunk(number) - origin;
-            let next = SoFar {
-                chunk: so_far.chunk * extent + within,
-                tile: so_far.tile * tile_count + number,
-                slab: so_far.slab.saturating_mul(extent).saturating_add(within),
-                part: self.part((axis, cut), number, so_far.part),
-            };
+        let is_last = axis + 1 == self.axes.len();
+        for hit in hits {
+            let next = so_far.with(hit, here);
             if is_last { self.add(next) } else { self.axis(axis + 1, next) }
         }
     }
 
-    /// Moves a part along one axis.
     #[inline]
-    fn part(&self, (axis, cut): (usize, &CutAxis), number: u64, part: [u32; 2]) -> [u32; 2] {
-        let Some(stride) = self.strides.and_then(|strides| strides.get(axis)) else { return part };
-        let Some(tile) = self.output.axis_tile(self.result, axis, number) else { return part };
-        let reach = (tile.count - 1).saturating_mul(cut.step().unsigned_abs());
-        let first = if cut.step() < 0 { tile.source_start.saturating_sub(reach) } else { tile.source_start };
-        // Chunks that are read in part have fewer bytes than 32 bits count.
-        let bytes = |elements: u64| u32::try_from(elements.saturating_mul(*stride)).unwrap_or(u32::MAX);
-        [part[0].saturating_add(bytes(first)), part[1].saturating_add(bytes(first.saturating_add(reach)))]
+    fn add(&mut self, SoFar { chunk, tile, part, .. }: SoFar) {
+        self.placements.push(Placement { chunk, tile, result: self.result, part });
     }
+}
 
-    #[inline]
-    fn add(&mut self, so_far: SoFar) {
-        let SoFar { chunk, tile, part, .. } = so_far;
-        let result = u32::try_from(self.result).unwrap_or(u32::MAX);
-        self.placements.push(Placement { chunk, tile, result, part });
-    }
+/// Those of one axis's tiles whose chunks lie in `low..high`. Chunks ascend along an axis, or descend.
+fn between(hits: &[Hit], low: u64, high: u64) -> &[Hit] {
+    let descends = matches!(hits, [first, .., last] if last.within < first.within);
+    let (start, end) = if descends {
+        (hits.partition_point(|hit| high <= hit.within), hits.partition_point(|hit| low <= hit.within))
+    } else {
+        (hits.partition_point(|hit| hit.within < low), hits.partition_point(|hit| hit.within < high))
+    };
+    &hits[start..end.max(start)]
 }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use swath_codecs::{Output, Scratch, Tile};
 use swath_ioengine::{
     Arrival, Batch, ByteRange, Cursor, Engine, Estimate, LaneContext, Medium, ObjectRef, Piece, PlanContext,
-    Planned, Token, Window,
+    Planned, Scratch as LaneScratch, Token, Window,
 };
 
 /// Reads selections of one array into an output.
@@ -262,16 +262,27 @@ impl<'m> ReadBatch<'m> {
         placements: &[Placement],
         part: ChunkPart,
         stored: &[u8],
-        scratch: &mut Scratch,
+        scratch: &mut LaneScratch,
     ) -> Result<(), Error> {
         let chain = &self.array.compiled.chain;
-        if let ChunkPart::From(start) = part {
-            let part = chain.view_part(stored, swath_ioengine::memory_len(u64::from(start))?)?;
+        let start = match part {
+            ChunkPart::From(start) => Some(swath_ioengine::memory_len(u64::from(start))?),
+            // Nothing is encoded, so nothing is decoded.
+            ChunkPart::Whole
+                if self.array.compiled.part_strides.is_some() && stored.len() == chain.decoded_len() =>
+            {
+                Some(0)
+            }
+            ChunkPart::Whole => None,
+        };
+        if let Some(start) = start {
+            let part = chain.view_part(stored, start)?;
             for placement in placements {
                 self.claim(placement)?.write(&part)?;
             }
             return Ok(());
         }
+        let scratch = scratch.get::<Scratch>();
         if let [placement] = placements
             && chain.decodes_in_place()
         {
@@ -295,7 +306,7 @@ impl<'m> ReadBatch<'m> {
         (placements, part): (&[Placement], ChunkPart),
         result: Result<Arrival<'_>, swath_ioengine::Error>,
         object: &ObjectRef,
-        scratch: &mut Scratch,
+        scratch: &mut LaneScratch,
     ) {
         let placed = match result {
             Ok(Arrival::Placed(_)) => {
@@ -391,7 +402,7 @@ impl Batch for ReadBatch<'_> {
         match wanted {
             Some(Wanted::Chunk { run, part }) => {
                 let chunk = (slice(&note.placements, run), *part);
-                self.chunk_arrived(chunk, result, lane.object, lane.scratch.get::<Scratch>());
+                self.chunk_arrived(chunk, result, lane.object, lane.scratch);
             }
             Some(Wanted::Index(place)) => {
                 let place = place.clone();

@@ -165,25 +165,43 @@ trait Run: Copy {
 #[expect(unsafe_code, reason = "walks addresses")]
 #[inline(always)]
 unsafe fn walk<R: Run>(source: *const u8, target: *mut u8, loops: &[Loop], run: R) {
-    let Some((outer, inner)) = loops.split_last() else {
+    match loops {
         // SAFETY: the one combination there is.
-        return unsafe { run.copy(source, target) };
-    };
-    let (mut source, mut target) = (source, target);
-    for position in 0..outer.count {
-        if inner.is_empty() {
-            // SAFETY: a combination of positions.
-            unsafe { run.copy(source, target) };
-        } else {
-            // SAFETY: one fewer loop, from an address of this one.
-            unsafe { walk_inner(source, target, inner, run) };
+        [] => unsafe { run.copy(source, target) },
+        // SAFETY: as the caller promises.
+        [rows] => unsafe { walk_rows(source, target, *rows, run) },
+        [inner @ .., outer] => {
+            let (mut source, mut target) = (source, target);
+            for left in (0..outer.count).rev() {
+                // SAFETY: one fewer loop, from an address of this one.
+                unsafe { walk_inner(source, target, inner, run) };
+                if left != 0 {
+                    // SAFETY: the next position of this loop, which there is.
+                    source = unsafe { source.offset(outer.source_stride) };
+                    // SAFETY: as above.
+                    target = unsafe { target.add(outer.target_stride) };
+                }
+            }
         }
-        if position + 1 < outer.count {
-            // SAFETY: the next position of this loop, which there is.
-            source = unsafe { source.offset(outer.source_stride) };
-            // SAFETY: as above.
-            target = unsafe { target.add(outer.target_stride) };
-        }
+    }
+}
+
+/// [`walk`] for one loop, the innermost and the hottest.
+///
+/// # Safety
+///
+/// As [`walk`].
+#[expect(unsafe_code, reason = "walks addresses")]
+#[inline(always)]
+unsafe fn walk_rows<R: Run>(source: *const u8, target: *mut u8, rows: Loop, run: R) {
+    let (mut source, mut target, mut left) = (source, target, rows.count);
+    while left != 0 {
+        // SAFETY: a position of the loop.
+        unsafe { run.copy(source, target) };
+        // Past the last row the addresses may leave their allocations, and are not used.
+        source = source.wrapping_offset(rows.source_stride);
+        target = target.wrapping_add(rows.target_stride);
+        left -= 1;
     }
 }
 
