@@ -1,0 +1,38 @@
+//! c-blosc's decoder, compiled for AVX2.
+//!
+//! A program that links `blosc-src` as well would take the C functions of one of the two: do not use both.
+
+use std::ffi::{c_int, c_void};
+// They hold the functions that the C code calls.
+use lz4_sys as _;
+use zstd_sys as _;
+
+unsafe extern "C" {
+    fn blosc_decompress_ctx(
+        source: *const c_void,
+        target: *mut c_void,
+        target_bytes: usize,
+        threads: c_int,
+    ) -> c_int;
+}
+
+/// Decodes a blosc buffer on this thread, and tells how many bytes it wrote.
+///
+/// Returns `None` where the library finds the buffer unsound. What it does not find, it does not survive: use it for
+/// buffers that were written by blosc.
+pub fn decompress(source: &[u8], target: &mut [u8]) -> Option<usize> {
+    if header_length(source)? != source.len() {
+        return None;
+    }
+    // SAFETY: the library writes at most `target.len()` bytes, and reads no more than the length in the header, which
+    // was just compared with the slice's.
+    let written =
+        unsafe { blosc_decompress_ctx(source.as_ptr().cast(), target.as_mut_ptr().cast(), target.len(), 1) };
+    usize::try_from(written).ok()
+}
+
+/// The length that the buffer's header tells.
+fn header_length(source: &[u8]) -> Option<usize> {
+    let length = source.get(12..16)?.first_chunk::<4>()?;
+    usize::try_from(u32::from_le_bytes(*length)).ok()
+}
