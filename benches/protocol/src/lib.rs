@@ -21,7 +21,8 @@ pub fn threads() -> usize {
 
 /// The version of `package` in the text of a lock file, which a reader includes: `include_str!("../Cargo.lock")`.
 pub fn locked_version<'a>(lock: &'a str, package: &str) -> &'a str {
-    let mut lines = lock.lines().skip_while(|line| line.strip_prefix("name = ") != Some(&format!("\"{package}\"")));
+    let mut lines =
+        lock.lines().skip_while(|line| line.strip_prefix("name = ") != Some(&format!("\"{package}\"")));
     let version = lines.nth(1).and_then(|line| line.strip_prefix("version = \""));
     version.map_or("unknown", |version| version.trim_end_matches('"'))
 }
