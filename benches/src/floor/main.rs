@@ -1,11 +1,12 @@
 //! The floor: what cannot be avoided to read a case, and nothing else.
 //!
-//! Everything is planned before the clock runs. Then, with as many threads as processors, for each chunk that is needed,
-//! once, however many selections share it: one positioned read (variant `pread`, the default) or none (variant `mmap`:
-//! the files are mapped, with every page in place), the bare codec library into a scratch buffer, and row copies into
-//! a reused output. A chunk that is one run of the output is read or decoded straight into it; of a chunk that is
-//! stored as it is, only the part from the first byte needed to the last is read. Metadata and shard indexes are read
-//! before the clock runs, and files are open.
+//! Everything is planned before the clock runs. Then, with as many threads as processors, for each chunk that is
+//! needed, once, however many selections share it: one positioned read (variant `pread`, the default), or one for up to
+//! 256 KiB of chunks that lie one behind the other (`pread-merged`), or none (`mmap`: the files are mapped, with every
+//! page in place); the bare codec library, into a scratch buffer; row copies into a reused output. A chunk that is one
+//! run of the output is read or decoded straight into it. Of a chunk that is stored as it is, only the part from the
+//! first byte needed to the last is read, by slabs of 256 KiB. Metadata and shard indexes are read, and files opened,
+//! before the clock runs.
 //!
 //! It has its own reading of metadata and of shards, and shares no code with swath.
 
@@ -24,7 +25,7 @@ use pool::Pool;
 use protocol::{ArrayCase, Case, Failure, Kind, Mode, Output, Reader, Ready, Refused, array_checksum, serve};
 use source::Source;
 use std::process::ExitCode;
-use work::Job;
+use work::{Job, Reads};
 
 fn main() -> ExitCode {
     serve("floor", env!("CARGO_PKG_VERSION"), |case: &Case, variant| match &case.kind {
@@ -44,10 +45,11 @@ fn ready(case: &ArrayCase, variant: &str) -> Result<Ready, Failure> {
         .into());
     }
     let plan = Plan::new(&layout, case)?;
-    let source = match variant {
-        "pread" => Source::files(&plan.files)?,
-        "mmap" => Source::mappings(&plan.files)?,
-        other => return Err(format!("wanted variant pread or mmap, found {other}").into()),
+    let (source, reads) = match variant {
+        "pread" => (Source::files(&plan.files)?, Reads::Single),
+        "pread-merged" => (Source::files(&plan.files)?, Reads::Merged),
+        "mmap" => (Source::mappings(&plan.files)?, Reads::Single),
+        other => return Err(format!("wanted variant pread, pread-merged or mmap, found {other}").into()),
     };
     let threads = protocol::threads();
     let details = format!(
@@ -58,7 +60,7 @@ fn ready(case: &ArrayCase, variant: &str) -> Result<Ready, Failure> {
         plan.pieces.len(),
     );
     let mut output = Output::new(plan.output_bytes);
-    let job = Job::new(plan, source, layout.codec, &layout.fill, &mut output);
+    let job = Job::new(plan, source, reads, &layout, &mut output);
     let floor = Floor { pool: Pool::new(job, threads), output, mode: case.mode };
     Ok(Ready { reader: Box::new(floor), details })
 }

@@ -3,6 +3,7 @@
 use crate::metadata::{Layout, Sharding};
 use protocol::Failure;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -54,10 +55,11 @@ impl<'a> Objects<'a> {
         let coordinates: Vec<u64> =
             first.iter().zip(&layout.outer).map(|(first, extent)| first / extent).collect();
         let number = coordinates.iter().zip(&self.grid).fold(0, |sum, (at, count)| sum * count + at);
-        if !self.known.contains_key(&number) {
-            self.known.insert(number, load(layout, &coordinates)?);
-        }
-        Ok(match &self.known[&number] {
+        let known = match self.known.entry(number) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(load(layout, &coordinates)?),
+        };
+        Ok(match known {
             Object::Missing => Stored::Missing,
             Object::Plain { len } => Stored::At { object: number, offset: 0, len: *len },
             Object::Shard { entries } => {

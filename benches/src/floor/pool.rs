@@ -37,6 +37,9 @@ struct Shared {
 /// Most chunks claimed at once.
 const RUN_MAX: u64 = 16;
 
+/// Most chunks claimed at once where one read may have them all.
+const MERGED_RUN_MAX: u64 = 64;
+
 /// How long a thread looks for more before it parks: longer than from one selection to the next.
 const SPIN: Duration = Duration::from_micros(50);
 
@@ -82,7 +85,7 @@ impl Pool {
     fn stage(&mut self, stage: &Range<usize>) {
         let shared = &self.shared;
         let share = stage.len() as u64 / (self.threads.len() as u64 + 1) / 4;
-        let run = share.clamp(1, RUN_MAX);
+        let run = share.clamp(1, if shared.job.is_merging { MERGED_RUN_MAX } else { RUN_MAX });
         let limit = self.base + stage.end as u64;
         shared.run.store(run, Ordering::Relaxed);
         shared.limit.store(limit, Ordering::SeqCst);
@@ -145,13 +148,12 @@ impl Shared {
     /// Does one run, unless there is none left.
     fn work(&self, worker: &mut Worker) -> bool {
         let Some(claimed) = self.claim() else { return false };
-        let chunks = &self.job.plan.chunks;
         let count = claimed.end - claimed.start;
-        for position in claimed {
-            let chunk = &chunks[(position % chunks.len() as u64) as usize];
-            if let Err(failure) = worker.chunk(&self.job, chunk) {
-                *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
-            }
+        let chunks = &self.job.plan.chunks;
+        // A claim lies within one stage, and so within one pass.
+        let start = (claimed.start % chunks.len() as u64) as usize;
+        if let Err(failure) = worker.chunks(&self.job, &chunks[start..start + count as usize]) {
+            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
         }
         self.done.fetch_add(count, Ordering::Release);
         true

@@ -1,11 +1,21 @@
 //! What a thread does with the chunks that it claims: read, decode, copy.
 
 use crate::decode::Decoder;
-use crate::metadata::Codec;
+use crate::metadata::{Codec, Layout};
 use crate::plan::{Chunk, FILL, Piece, Plan};
 use crate::source::Source;
 use crate::tiles::{Loop, Nest};
 use protocol::{Failure, Output};
+
+/// How chunks that lie one behind the other are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reads {
+    Single,
+    Merged,
+}
+
+/// Most bytes of a merged read: they are still in a second-level cache when they are decoded.
+const MERGED_BYTES_MAX: usize = 256 << 10;
 
 /// What threads share of a pass.
 pub(crate) struct Job {
@@ -14,6 +24,8 @@ pub(crate) struct Job {
     pub(crate) codec: Codec,
     /// A decoded unit of nothing but fill values.
     pub(crate) fill: Vec<u8>,
+    /// Whether chunks that lie one behind the other are read at once.
+    pub(crate) is_merging: bool,
     target: Target,
 }
 
@@ -28,20 +40,32 @@ unsafe impl Sync for Target {}
 impl Job {
     /// A job that writes to `output`, which its caller keeps for as long as threads work on the job, and does not
     /// look at meanwhile.
-    pub(crate) fn new(
-        plan: Plan,
-        source: Source,
-        codec: Codec,
-        fill_item: &[u8],
-        output: &mut Output,
-    ) -> Job {
+    pub(crate) fn new(plan: Plan, source: Source, reads: Reads, layout: &Layout, output: &mut Output) -> Job {
         assert_eq!(
             output.len(),
             plan.output_bytes,
             "pieces lie within the output because it is as large as planned"
         );
-        let fill = fill_item.iter().copied().cycle().take(plan.unit_bytes).collect();
-        Job { plan, source, codec, fill, target: Target(output.as_mut_ptr()) }
+        let fill = layout.fill.iter().copied().cycle().take(plan.unit_bytes).collect();
+        let is_merging = reads == Reads::Merged;
+        Job { plan, source, codec: layout.codec, fill, is_merging, target: Target(output.as_mut_ptr()) }
+    }
+
+    fn pieces(&self, chunk: &Chunk) -> &[Piece] {
+        &self.plan.pieces[chunk.pieces_start as usize..][..chunk.pieces_len as usize]
+    }
+
+    /// The place of a chunk that this thread claimed, where it is one run of the output.
+    #[expect(clippy::mut_from_ref, reason = "the places of chunks are disjoint, and a chunk is claimed once")]
+    fn direct(&self, chunk: &Chunk) -> Option<&mut [u8]> {
+        let [piece] = self.pieces(chunk) else { return None };
+        let nest = &self.plan.nests[piece.nest as usize];
+        let wanted = if self.codec == Codec::Raw { chunk.len as usize } else { self.plan.unit_bytes };
+        if !nest.is_run() || nest.run_bytes != wanted {
+            return None;
+        }
+        // SAFETY: the thread that asks claimed the chunk, so the piece is its own.
+        Some(unsafe { self.run(piece, wanted) })
     }
 
     /// A piece's place in the output, where it is one run of `len` bytes.
@@ -71,49 +95,63 @@ impl Worker {
     pub(crate) fn new(job: &Job) -> Worker {
         // Not zero, so that every page is written to now.
         Worker {
-            stored: vec![0xA5; job.plan.stored_bytes_max],
+            stored: vec![0xA5; job.plan.stored_bytes_max.max(MERGED_BYTES_MAX)],
             decoded: vec![0xA5; job.plan.unit_bytes],
             decoder: Decoder::new(job.codec),
         }
     }
 
-    /// Reads one chunk into its places.
-    pub(crate) fn chunk(&mut self, job: &Job, chunk: &Chunk) -> Result<(), Failure> {
-        let (plan, len) = (&job.plan, chunk.len as usize);
-        let pieces = &plan.pieces[chunk.pieces_start as usize..][..chunk.pieces_len as usize];
-        if chunk.file == FILL {
-            copy(job, pieces, &job.fill);
-            return Ok(());
-        }
-        let is_raw = job.codec == Codec::Raw;
-        let direct = match pieces {
-            [piece] => {
-                let nest = &plan.nests[piece.nest as usize];
-                let wanted = if is_raw { len } else { plan.unit_bytes };
-                // SAFETY: this thread claimed the chunk, so the piece is its own.
-                (nest.is_run() && nest.run_bytes == wanted).then(|| unsafe { job.run(piece, wanted) })
+    /// Reads chunks into their places.
+    pub(crate) fn chunks(&mut self, job: &Job, mut chunks: &[Chunk]) -> Result<(), Failure> {
+        while let Some(first) = chunks.first() {
+            let (group, rest) = chunks.split_at(if job.is_merging { touching(chunks) } else { 1 });
+            if first.file == FILL {
+                copy(job, job.pieces(first), &job.fill);
+            } else {
+                self.group(job, first, group)?;
             }
-            _ => None,
-        };
-        match direct {
-            Some(target) if is_raw && matches!(job.source, Source::Files(_)) => {
-                job.source.bytes(chunk.file, chunk.offset, len, target)?;
-            }
-            Some(target) => {
-                let stored = job.source.bytes(chunk.file, chunk.offset, len, &mut self.stored)?;
-                self.decoder.decode(stored, target)?;
-            }
-            None if is_raw => {
-                copy(job, pieces, job.source.bytes(chunk.file, chunk.offset, len, &mut self.stored)?)
-            }
-            None => {
-                let stored = job.source.bytes(chunk.file, chunk.offset, len, &mut self.stored)?;
-                self.decoder.decode(stored, &mut self.decoded)?;
-                copy(job, pieces, &self.decoded);
-            }
+            chunks = rest;
         }
         Ok(())
     }
+
+    /// Reads, at once, chunks that lie one behind the other.
+    fn group(&mut self, job: &Job, first: &Chunk, group: &[Chunk]) -> Result<(), Failure> {
+        if let ([_], Codec::Raw, Source::Files(_)) = (group, job.codec, &job.source)
+            && let Some(target) = job.direct(first)
+        {
+            job.source.bytes(first.file, first.offset, first.len as usize, target)?;
+            return Ok(());
+        }
+        let Worker { stored, decoded, decoder } = self;
+        let len = group.iter().map(|chunk| chunk.len as usize).sum();
+        let mut bytes = job.source.bytes(first.file, first.offset, len, stored)?;
+        for chunk in group {
+            let (own, rest) = bytes.split_at(chunk.len as usize);
+            match job.direct(chunk) {
+                Some(target) => decoder.decode(own, target)?,
+                None if job.codec == Codec::Raw => copy(job, job.pieces(chunk), own),
+                None => {
+                    decoder.decode(own, decoded)?;
+                    copy(job, job.pieces(chunk), decoded);
+                }
+            }
+            bytes = rest;
+        }
+        Ok(())
+    }
+}
+
+/// Chunks from the first on that one read has all of; at least one.
+fn touching(chunks: &[Chunk]) -> usize {
+    let mut bytes = chunks[0].len as usize;
+    let pairs = chunks.iter().zip(&chunks[1..]);
+    let joined = pairs.take_while(|(chunk, next)| {
+        bytes += next.len as usize;
+        let touches = chunk.file == next.file && chunk.offset + u64::from(chunk.len) == next.offset;
+        touches && chunk.file != FILL && bytes <= MERGED_BYTES_MAX
+    });
+    1 + joined.count()
 }
 
 fn copy(job: &Job, pieces: &[Piece], source: &[u8]) {

@@ -13,8 +13,9 @@ const FLOOR: &str = env!("CARGO_BIN_EXE_floor");
 const SWATH: &str = env!("CARGO_BIN_EXE_swath-rust");
 
 /// Every reader of arrays, with its variants.
-const ARRAY_READERS: [(&str, &str); 7] = [
+const ARRAY_READERS: [(&str, &str); 8] = [
     (FLOOR, "pread"),
+    (FLOOR, "pread-merged"),
     (FLOOR, "mmap"),
     (SWATH, ""),
     (SWATH, "no-merge"),
