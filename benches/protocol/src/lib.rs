@@ -1,5 +1,5 @@
 //! What a reader says to the runner: it loads a case file, says that it is ready, answers each `pass` with what it
-//! took and a checksum of what it read. The contract is in benches/README.md.
+//! took and a checksum of what it read. The contract is in benches/readers.md.
 //!
 //! This crate knows no array and no reader; it depends on none, so that peers with their own lock files can share it.
 
