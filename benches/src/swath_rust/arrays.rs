@@ -1,16 +1,20 @@
 //! Selections of arrays.
 
 use crate::variant::Variant;
-use protocol::{ArrayCase, Failure, Mode, Output, Reader, Ready, array_checksum};
+use protocol::{ArrayCase, Failure, Mode, Output, Reader, Ready, Refused, array_checksum};
 use std::time::Instant;
-use swath::{Array, AxisSelection, ReadOptions, Selection, Store};
+use swath::{Array, AxisSelection, ErrorKind, ReadOptions, Selection, Store};
 
 /// Opens the array, once.
 pub(crate) fn ready(case: &ArrayCase, variant: &Variant) -> Result<Ready, Failure> {
     let files = variant.files(&case.array)?;
     let name = case.array.to_string_lossy();
     let store = Store::new(files.medium(), "", &name);
-    let array = Array::open_in(&store, "")?.with_engine(variant.engine());
+    let array = Array::open_in(&store, "").map_err(|error| match error.kind() {
+        ErrorKind::Unsupported => Failure::from(Refused(error.to_string())),
+        _ => error.into(),
+    })?;
+    let array = array.with_engine(variant.engine());
     let selections: Vec<Selection> =
         case.selections.iter().map(|corner| selection(corner, &case.selection_shape)).collect();
     let selection_bytes = case.elements() * array.data_type().size_bytes();
