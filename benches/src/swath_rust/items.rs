@@ -137,8 +137,8 @@ impl Batch for Items {
     fn deliver(&self, token: Token, result: Result<Arrival<'_>, Error>, lane: &mut LaneContext<'_>) {
         match result {
             Ok(Arrival::Bytes(bytes)) => self.sums.add(lane.cursor.window, token.0, item_sum(bytes)),
-            // No read has a target. The sum of the pass would be wrong, and the runner would see it.
-            Ok(Arrival::Placed(_)) => {}
+            // No read has a target, and none is planned by pieces. The sum of the pass would be wrong, and be seen.
+            Ok(Arrival::Placed(_) | Arrival::Piece(_)) => {}
             Err(error) => self.fail(error),
         }
     }

@@ -13,7 +13,7 @@ pub(crate) struct Variant {
 
 /// What a variant may be made of.
 const WORDS: &str =
-    "merge, no-merge, probe, io-uring, pread-threads, inline, no-inline, immutable, lanes-N, depth-N";
+    "merge, no-merge, probe, mapped, io-uring, pread-threads, inline, no-inline, immutable, lanes-N, depth-N";
 
 impl Variant {
     /// The variant of this name; an empty one sets nothing.
@@ -29,6 +29,7 @@ impl Variant {
         match word {
             "merge" | "probe" => {}
             "no-merge" => limits.merged_parts_max = 1,
+            "mapped" => self.access = FileAccess::Mapped,
             "io-uring" => self.access = FileAccess::IoUring,
             "pread-threads" => self.access = FileAccess::PreadThreads,
             // On the calling thread, as far as no read has to wait for the device.

@@ -13,12 +13,13 @@ const FLOOR: &str = env!("CARGO_BIN_EXE_floor");
 const SWATH: &str = env!("CARGO_BIN_EXE_swath-rust");
 
 /// Every reader of arrays, with its variants.
-const ARRAY_READERS: [(&str, &str); 8] = [
+const ARRAY_READERS: [(&str, &str); 9] = [
     (FLOOR, "pread"),
     (FLOOR, "pread-merged"),
     (FLOOR, "mmap"),
     (SWATH, ""),
     (SWATH, "no-merge"),
+    (SWATH, "mapped"),
     (SWATH, "inline"),
     (SWATH, "no-inline+immutable"),
     (SWATH, "pread-threads+lanes-1+depth-4"),
@@ -157,7 +158,7 @@ fn files_and_ranges() {
     let items: Vec<&[u8]> = starts.iter().map(|start| &content[*start as usize..][..100]).collect();
     let wanted_ranges = checksum(&items);
 
-    for variant in ["", "no-merge", "inline", "pread-threads"] {
+    for variant in ["", "no-merge", "mapped", "inline", "pread-threads"] {
         for answer in answers(SWATH, variant, &files, 2) {
             assert_eq!(answer["checksum"], wanted_files, "files, {variant}");
         }
