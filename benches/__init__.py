@@ -1,0 +1,1 @@
+"""Benchmarks of swath: workloads, readers, peers, and the runner that races them."""

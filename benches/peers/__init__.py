@@ -1,0 +1,1 @@
+"""Other libraries, each with a reader and an environment of its own."""

@@ -1,0 +1,1 @@
+"""TensorStore as a peer."""

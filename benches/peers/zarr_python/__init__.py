@@ -1,0 +1,1 @@
+"""zarr-python as a peer."""

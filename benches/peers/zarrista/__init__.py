@@ -1,0 +1,1 @@
+"""zarrista as a peer."""

@@ -1,0 +1,1 @@
+"""zarrs-python as a peer."""

@@ -1,0 +1,1 @@
+"""The protocol between runner and readers, and the readers that need only the project's own environment."""
