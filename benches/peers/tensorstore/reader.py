@@ -6,7 +6,7 @@ The variant is the size of its cache of decoded chunks in bytes: 0, its default,
 from __future__ import annotations
 
 import importlib.metadata
-import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, override
@@ -14,6 +14,11 @@ from typing import Any, override
 import tensorstore as ts
 
 from benches.readers.protocol import ArrayReader, Case, Selection, Values, main
+
+
+# From this mean size of a chunk on, TensorStore copies into the output faster than NumPy does afterwards: twice as
+# fast on fields of 4 MB, and half as fast on chunks of 1 KiB.
+COPY_CHUNK_BYTES_MIN = 256 << 10
 
 
 class TensorStoreReader(ArrayReader):
@@ -30,10 +35,22 @@ class TensorStoreReader(ArrayReader):
             "recheck_cached_metadata": "open",
             "recheck_cached_data": "open",
         }
-        self.array: Any = ts.open(json.loads(json.dumps(spec)), open=True, read=True).result()
+        self.array: Any = ts.open(spec, open=True, read=True).result()
+        chunk = self.array.chunk_layout.read_chunk.shape
+        self.copies = COPY_CHUNK_BYTES_MIN <= math.prod(chunk) * case.dtype.itemsize
 
     @override
     def read_batch(self, selections: Sequence[Selection], out: Values) -> None:
+        if self.copies:
+            with ts.Batch() as batch:
+                sources = [self.array[selection] for selection in selections]
+                copies = [
+                    ts.array(target).write(source, batch=batch)
+                    for target, source in zip(out, sources, strict=True)
+                ]
+            for copy in copies:
+                copy.result()
+            return
         with ts.Batch() as batch:
             pending = [self.array[selection].read(batch=batch) for selection in selections]
         for target, future in zip(out, pending, strict=True):

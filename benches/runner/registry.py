@@ -1,0 +1,60 @@
+"""The readers that are raced, as ``benches/readers.toml`` lists them."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from benches.runner.errors import BenchError
+from benches.runner.workload import Kind
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "benches" / "readers.toml"
+ROLES = ("floor", "swath", "peer", "device")
+STATES = ("warm", "cold")
+
+
+@dataclass(frozen=True)
+class ReaderEntry:
+    """A reader: how it is started, and what it is compared as."""
+
+    name: str
+    command: tuple[str, ...]
+    role: str
+    language: str
+    kinds: tuple[Kind, ...]
+    variant: str = ""
+    decodes: bool = True
+    fresh: bool = False
+    states: tuple[str, ...] = STATES
+    quick: bool = False
+
+    def full_command(self, case_file: Path) -> list[str]:
+        """Return the command line for a case."""
+        command = [sys.executable if word == "{python}" else word for word in self.command]
+        command += ["--workload", str(case_file.resolve())]
+        return [*command, "--variant", self.variant] if self.variant else command
+
+    def missing(self) -> str | None:
+        """Return why the reader's program cannot be started, if so."""
+        program = self.command[0]
+        if program == "{python}" or (ROOT / program).exists():
+            return None
+        return f"{program} is not built"
+
+
+def load_readers(file: Path = FILE) -> dict[str, ReaderEntry]:
+    """Read the list of readers; raise BenchError for what is no reader."""
+    entries = {}
+    for fields in tomllib.loads(file.read_text())["reader"]:
+        lists = {key: tuple(value) for key, value in fields.items() if isinstance(value, list)}
+        try:
+            entry = ReaderEntry(**(fields | lists))
+        except TypeError as error:
+            raise BenchError(f"{file.name}: reader {fields.get('name', '?')}: {error}") from error
+        if entry.role not in ROLES or not set(entry.states) <= set(STATES):
+            raise BenchError(f"{file.name}: reader {entry.name}: unknown role or state")
+        entries[entry.name] = entry
+    return entries
