@@ -8,7 +8,10 @@ WHEEL_SOURCES := Cargo.toml Cargo.lock $(shell find $(WHEEL_CRATES:%=crates/%) -
 	-not -path '*/tests/*' -not -path '*/target/*' \
 	\( -name '*.rs' -o -name '*.c' -o -name '*.h' -o -name '*.py' -o -name '*.pyi' -o -name 'py.typed' -o -name '*.toml' \))
 WHEEL_FOLDER := target/wheels
-PYTHON_SOURCES := crates/bindings-py demo
+PYTHON_SOURCES := crates/bindings-py demo benches
+PYTHON_PEERS := tensorstore zarr_python zarrs_python zarrista
+RUST_PEERS := zarrs object_store glommio
+BENCH := $(VENV_PYTHON) -m benches.runner
 FUZZ_SMOKE_SECONDS ?= 5
 FUZZ_FULL_SECONDS ?= 60
 
@@ -20,7 +23,7 @@ MATURIN := $(VENV_PYTHON) -m maturin build --quiet --locked --release \
 	--manifest-path crates/bindings-py/Cargo.toml --interpreter $(VENV_PYTHON)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-seviri test test-rust test-python test-full lint fuzz-smoke fuzz-full wheel bench-quick clean
+.PHONY: help demo demo-seviri test test-rust test-python test-full lint fuzz-smoke fuzz-full wheel bench bench-quick bench-prepare bench-readers clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,11 +63,25 @@ fuzz-full:
 wheel: $(VENV)/.wheel ## build the wheel into target/wheels
 	@ls $(WHEEL_FOLDER)/swath-*.whl
 
-bench-quick: ## a short run of every bench
-	cargo bench --locked --manifest-path benches/Cargo.toml -- --quick
+bench: bench-readers ## race every reader on every workload, write docs/performance.md; BENCH_FLAGS='--data PATH'
+	$(BENCH) run $(BENCH_FLAGS)
+
+bench-quick: bench-readers ## some readers on some workloads, report in .bench/report
+	$(BENCH) run --quick $(BENCH_FLAGS)
+
+bench-prepare: $(VENV)/.wheel ## write the benches' data
+	$(BENCH) prepare $(BENCH_FLAGS)
+
+# A peer that does not build or install here is left out of the tables, which then say so.
+bench-readers: $(VENV)/.wheel $(PYTHON_PEERS:%=benches/peers/%/.venv/.requirements)
+	cargo build --release --locked --manifest-path benches/Cargo.toml
+	@for peer in $(RUST_PEERS); do \
+		cargo build --release --locked --manifest-path benches/peers/$$peer/Cargo.toml \
+			|| echo "bench: $$peer does not build here: left out" >&2; \
+	done
 
 clean: ## remove what was built, installed and prepared
-	rm -rf target benches/target fuzz/target $(VENV) .tools .demo
+	rm -rf target benches/target benches/peers/*/target benches/peers/*/.venv fuzz/target $(VENV) .tools .demo .bench
 
 # Stamps: each file is the time when its step was last done.
 
@@ -84,4 +101,10 @@ $(VENV)/.wheel: $(VENV)/.demo-requirements $(WHEEL_SOURCES)
 	rm -f $(WHEEL_FOLDER)/swath-*.whl
 	$(MATURIN) --out $(WHEEL_FOLDER)
 	$(PIP) install --force-reinstall --no-deps $(WHEEL_FOLDER)/swath-*.whl
+	@touch $@
+
+benches/peers/%/.venv/.requirements: benches/peers/%/requirements.txt scripts/make-venv scripts/find-python
+	scripts/make-venv $(@D)
+	$(@D)/bin/python -m pip --disable-pip-version-check --quiet install -r $< \
+		|| echo "bench: $* does not install here: left out" >&2
 	@touch $@

@@ -1,7 +1,8 @@
 """The reader's side of the runner's protocol, for readers written in Python.
 
-A reader is started once for one case, and answers lines: see ``benches/README.md``. A reader's script subclasses
-`ArrayReader` and calls `main`. Imported by readers in environments of their own: needs NumPy and nothing else.
+A reader is started once for one case, and answers lines: see ``benches/README.md``. A reader's script
+subclasses `ArrayReader` and calls `main`. Readers in environments of their own import it: it needs NumPy and
+nothing else.
 """
 
 from __future__ import annotations
@@ -28,8 +29,7 @@ WORD_BYTES = 8
 POSITION_FACTOR = 0x9E3779B97F4A7C15
 WORD_FACTOR = 0xD1B54A32D192ED03
 WORD_MASK = (1 << 64) - 1
-# Words checksummed at a time: 128 KiB of scratch stays in a core's cache, which is four times as fast as one pass
-# over an output of hundreds of megabytes for each operation.
+# Words checksummed at a time: their 128 KiB of scratch stay in a core's cache, whatever the output's size.
 BLOCK_WORDS = 16_384
 
 
@@ -137,9 +137,7 @@ def measure(reader: ArrayReader, case: Case, out: Values) -> Measured:
         reader.read_batch(case.selections, out)
     seconds = (time.perf_counter_ns() - started_ns) / 1e9
     after = resource.getrusage(resource.RUSAGE_SELF)
-    return Measured(
-        seconds, after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime, latencies_ns
-    )
+    return Measured(seconds, after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime, latencies_ns)
 
 
 def answer_passes(reader: ArrayReader, case: Case, answers: TextIO) -> None:
@@ -180,7 +178,7 @@ def _say(answers: TextIO, message: dict[str, Any]) -> None:
 
 
 def main(open_array: Callable[[Case, str], ArrayReader]) -> None:
-    """Serve one case, as the command line says, with the reader that ``open_array(case, variant)`` returns."""
+    """Serve the command line's case with the reader that ``open_array(case, variant)`` returns."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--workload", type=Path, required=True)
     parser.add_argument("--variant", default="")

@@ -1,4 +1,5 @@
-"""Prepares the benches' data, races the readers, and writes docs/performance.md: ``python -m benches.runner``.
+"""Prepares the benches' data, races the readers, writes docs/performance.md: ``python -m benches.runner``.
 
-It does not know how any reader reads: readers are programs that answer lines, listed in ``benches/readers.toml``.
+It does not know how any reader reads: readers are programs that answer lines, listed in
+``benches/readers.toml``.
 """

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 # Fewer passes have no median worth the name.
 PASSES_MIN = 3
-# Most readers need far less than an equal share of the time, so each may take several.
-SHARES_MAX = 4.0
+# Most readers need far less than an equal share of the time, so each may take two.
+SHARES_MAX = 2.0
 
 
 @dataclass
@@ -19,10 +19,7 @@ class Budget:
     seconds: float
     shares_left: int
     clock: Callable[[], float] = time.monotonic
-    started: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.started = self.clock()
+    started: float = field(default_factory=time.monotonic)
 
     def seconds_left(self) -> float:
         """Return the time left; less than none where the run is late."""

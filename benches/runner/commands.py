@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,9 +16,9 @@ from benches.runner.errors import BenchError
 from benches.runner.page_cache import why_not_cold
 from benches.runner.race import Race, show_progress
 from benches.runner.record import CaseFacts, Record, Result
-from benches.runner.registry import ROOT, STATES, ReaderEntry, load_readers
+from benches.runner.registry import ROOT, ReaderEntry, load_readers
 from benches.runner.selections import output_bytes, workload_chunks
-from benches.runner.workload import Case, load_workloads
+from benches.runner.workload import STATES, Case, load_workloads
 
 DATA = ROOT / ".bench"
 # What is left of 30 and 4 minutes is for starting, checksums and drawing.
@@ -25,7 +26,7 @@ FULL_SECONDS = 25.5 * 60
 QUICK_SECONDS = 3.0 * 60
 QUICK_PASSES = 3
 # Cold passes of a quick run: one case of many small reads, one of large ones, and one of the device alone.
-QUICK_COLD = ("sat_blosc", "era5_v2", "ranges_4k")
+QUICK_COLD = ("sat_blosc", "era5_v2", "ranges_4k_cold")
 
 
 def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
@@ -61,7 +62,9 @@ def chosen_cases(settings: argparse.Namespace) -> list[Case]:
         names = set(settings.cases.split(","))
         known = {case.name for case in cases} | {case.workload.name for case in cases}
         if names - known:
-            raise BenchError(f"unknown cases {', '.join(sorted(names - known))}; there are {', '.join(sorted(known))}")
+            raise BenchError(
+                f"unknown cases {', '.join(sorted(names - known))}; there are {', '.join(sorted(known))}"
+            )
         return [case for case in cases if {case.name, case.workload.name} & names]
     if settings.quick:
         return [case for case in cases if case.workload.quick and case.inner_order in ("", "morton")]
@@ -83,10 +86,15 @@ def chosen_readers(settings: argparse.Namespace) -> list[ReaderEntry]:
 def plan(
     settings: argparse.Namespace, cases: Sequence[Case], readers: Sequence[ReaderEntry]
 ) -> list[tuple[Case, str, list[ReaderEntry]]]:
-    """Return what is raced: a case, a state, and the readers of its kind."""
+    """Return what is raced: a case, a state, and the readers of its kind; all that is warm first.
+
+    So data that several cases share stays in the page cache.
+    """
     races = []
-    for case in cases:
-        for state in settings.states:
+    for state in settings.states:
+        for case in cases:
+            if state not in case.workload.states:
+                continue
             if settings.quick and state == "cold" and case.workload.name not in QUICK_COLD:
                 continue
             entries = [
@@ -94,6 +102,19 @@ def plan(
             ]
             races.append((case, state, entries))
     return races
+
+
+def share_time(seconds: float, races: Sequence[tuple[Case, str, list[ReaderEntry]]]) -> dict[str, Budget]:
+    """Return a budget for each state, half the time each; the cold ones get what the warm ones leave."""
+    counts: Counter[str] = Counter()
+    for _, state, entries in races:
+        counts[state] += len(entries)
+    raced = [state for state in STATES if counts[state]]
+    clock = time.monotonic()
+    return {
+        state: Budget(seconds * (place + 1) / len(raced), counts[state], started=clock)
+        for place, state in enumerate(raced)
+    }
 
 
 def facts(case: Case, root: Path) -> CaseFacts:
@@ -119,7 +140,7 @@ def run(settings: argparse.Namespace) -> Record:
     cases, readers = chosen_cases(settings), chosen_readers(settings)
     prepare.prepare(cases, settings.data)
     races = plan(settings, cases, readers)
-    budget = Budget(settings.seconds, sum(len(entries) for _, _, entries in races))
+    budgets = share_time(settings.seconds, races)
     record = Record(
         machine=machine.describe(settings.data),
         settings={"quick": settings.quick, "passes": settings.passes, "seconds": settings.seconds},
@@ -131,6 +152,7 @@ def run(settings: argparse.Namespace) -> Record:
     )
     started = time.monotonic()
     for case, state, entries in races:
+        budget = budgets[state]
         results = Race(case, settings.data, budget, settings.passes).run(entries, state)
         record.results += results
         say(case, state, results)
@@ -142,7 +164,10 @@ def say(case: Case, state: str, results: Sequence[Result]) -> None:
     """Print one case's medians in a line, and every failure in its own."""
     show_progress("")
     medians = [f"{one.reader} {one.seconds:.4f}" for one in results if one.seconds is not None]
-    print(f"{case.name}, {state}: {', '.join(medians) or results[0].reason if results else 'no reader'}", flush=True)
+    print(
+        f"{case.name}, {state}: {', '.join(medians) or results[0].reason if results else 'no reader'}",
+        flush=True,
+    )
     for one in results:
         if one.failed:
             print(f"  FAILED: {one.reader} on {case.name}, {state}: {one.reason}", flush=True)
@@ -183,10 +208,12 @@ def bench(settings: argparse.Namespace) -> None:
     print(f"Record: {path}, {record.seconds:.0f} s")
     if settings.docs is None and partial:
         settings.docs = settings.data / "report"
-    0 and report(record, settings)
+    report(record, settings)
     failures = record.failures()
     if failures:
-        raise BenchError("; ".join(f"{one.reader} on {one.case}, {one.state}: {one.reason}" for one in failures))
+        raise BenchError(
+            "; ".join(f"{one.reader} on {one.case}, {one.state}: {one.reason}" for one in failures)
+        )
 
 
 def main() -> None:

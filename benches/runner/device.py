@@ -1,4 +1,4 @@
-"""fio as the yardstick of the device and the kernel: a reader of ranges that does nothing with what it reads."""
+"""fio as the yardstick of device and kernel: a reader of ranges that does nothing with what it reads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from benches.runner.registry import ReaderEntry
 from benches.runner.workload import Case
 
 DEPTH = 32
-# The smallest unit of a direct read on most devices; smaller or crooked ranges cannot be read so.
 INSTALL = "fio is not installed: apt-get install fio (or your system's way)"
 
 
@@ -30,7 +29,7 @@ class FioEngine:
     options: tuple[str, ...] = ()
 
 
-# Submitting and reaping in batches is what any fast user of a ring does, and fio's default of one by one is slower.
+# Submitting and reaping in batches is what any fast user of a ring does; fio's own default is one by one.
 BATCHES = ("--iodepth_batch_submit=16", "--iodepth_batch_complete_min=1", "--iodepth_batch_complete_max=32")
 ENGINES = {
     "fio-io_uring": FioEngine("io_uring", False, DEPTH, BATCHES),
@@ -41,7 +40,7 @@ ENGINES = {
 
 
 def device_entries() -> list[ReaderEntry]:
-    """Return fio's engines as readers of ranges: buffered ones warm, io_uring cold with and without O_DIRECT."""
+    """Return fio's engines as readers of ranges: buffered ones warm, io_uring also cold, direct ones cold."""
     states = {"fio-io_uring": ("warm", "cold"), "fio-direct": ("cold",)}
     return [
         ReaderEntry(
@@ -58,7 +57,7 @@ def device_entries() -> list[ReaderEntry]:
 
 
 class FioReader:
-    """fio with one engine on a ranges case; like `benches.runner.reader_process.ReaderProcess`, without checksums."""
+    """fio with one engine on a ranges case, in the race like a `ReaderProcess`; it has no checksums."""
 
     def __init__(self, name: str, case: Case, root: Path) -> None:
         self.engine = ENGINES[name]
@@ -92,7 +91,7 @@ class FioReader:
 
 
 def direct_alignment(file: Path) -> int:
-    """Return the alignment of direct reads: the logical block of the file's device, or a page where it is unknown."""
+    """Return the alignment of direct reads: the device's logical block, or a page where it is unknown."""
     device = file.stat().st_dev
     link = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}")
     for folder in (link, link.resolve().parent):

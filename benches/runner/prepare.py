@@ -56,13 +56,16 @@ def check_free_space(cases: Sequence[Case], root: Path) -> None:
     root.mkdir(parents=True, exist_ok=True)
     needed = sum(case.data_bytes() for case in cases) + SPARE_BYTES
     free = shutil.disk_usage(root).free
-    print(f"Data to prepare: up to {needed / 1e9:.1f} GB in {root}, which has {free / 1e9:.1f} GB free", flush=True)
+    print(
+        f"Data to prepare: up to {needed / 1e9:.1f} GB in {root}, which has {free / 1e9:.1f} GB free",
+        flush=True,
+    )
     if free < needed:
         raise BenchError(f"{root} needs {needed / 1e9:.1f} GB free and has {free / 1e9:.1f} GB: see --data")
 
 
 def write_data(case: Case, folder: Path) -> int:
-    """Write a case's data anew and return its bytes; a run that is stopped half-way leaves no stamp behind."""
+    """Write a case's data anew and return its bytes; one that is stopped half-way leaves no stamp behind."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     if case.workload.kind == "array":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -43,7 +44,7 @@ def start_reader(entry: ReaderEntry, case: Case, root: Path) -> StartedReader:
     return ReaderProcess(entry.full_command(case.case_file(root)))
 
 
-@dataclass
+@dataclass(eq=False)
 class Runner:
     """One reader in a race: its process, what it has measured, and how many passes it may take."""
 
@@ -52,6 +53,7 @@ class Runner:
     reader: StartedReader | None = None
     passes: list[Pass] = field(default_factory=list)
     allowed: int = 0
+    seconds_a_pass: float = 0.0
 
     def stop(self, reason: str, failed: bool = False) -> None:
         """Take the reader out of the race."""
@@ -70,7 +72,9 @@ class Runner:
 class Race:
     """All readers of one case."""
 
-    def __init__(self, case: Case, root: Path, budget: Budget, passes: int, start: Start | None = None) -> None:
+    def __init__(
+        self, case: Case, root: Path, budget: Budget, passes: int, start: Start | None = None
+    ) -> None:
         self.case = case
         self.files = data_files(case.data_folder(root))
         self.budget = budget
@@ -87,13 +91,13 @@ class Race:
                 page_cache.fill(self.files)
             for runner in runners:
                 self._enter(runner, cold, reason)
+                self.budget.spend()
             self._take_turns(runners, cold)
         finally:
             for runner in runners:
                 runner.close()
         for runner in runners:
             runner.result.take(runner.passes)
-            self.budget.spend()
         compare_checksums(runners)
         return [runner.result for runner in runners]
 
@@ -106,11 +110,20 @@ class Race:
         if reason is not None:
             runner.stop(reason)
             return
+        started = time.monotonic()
         self._open(runner)
         if runner.reader is None:
             return
+        opened = time.monotonic()
         self._attempt(runner, cold and not entry.fresh, counts=False)
-        if runner.reader is not None and cold and entry.fresh:
+        # Dropping caches and checksums take time too, and a process that is started for each pass does.
+        runner.seconds_a_pass = time.monotonic() - (started if cold and entry.fresh else opened)
+        if runner.reader is None:
+            return
+        runner.allowed = self.budget.passes(runner.seconds_a_pass, self.wanted)
+        if runner.allowed == 0:
+            runner.stop("left out: the time for this run was up")
+        elif cold and entry.fresh:
             runner.close()
 
     def _open(self, runner: Runner) -> None:
@@ -157,27 +170,24 @@ class Race:
             return
         if counts:
             runner.passes.append(taken)
-            return
-        runner.allowed = self.budget.passes(taken.seconds, self.wanted)
-        if runner.allowed == 0:
-            runner.stop("left out: the time for this run was up")
 
 
 def compare_checksums(runners: Sequence[Runner]) -> None:
-    """Mark the readers whose values differ from what most readers of the case found, or from pass to pass."""
-    found = {runner.entry.name: {one.checksum for one in runner.passes if one.checksum} for runner in runners}
-    counts = Counter(checksum for checksums in found.values() for checksum in checksums)
-    if len(counts) < 2:
-        return
-    (agreed, agreeing), (_, second) = counts.most_common(2)
-    for runner in runners:
-        wrong = found[runner.entry.name] - {agreed}
-        if wrong and agreeing == second:
+    """Mark the readers whose values differ from what most readers found, or from pass to pass."""
+    found = {runner: {one.checksum for one in runner.passes if one.checksum} for runner in runners}
+    votes = Counter(next(iter(checksums)) for checksums in found.values() if len(checksums) == 1)
+    ranked = votes.most_common(2)
+    tied = len(ranked) == 2 and ranked[0][1] == ranked[1][1]
+    agreed = {checksum for checksum, _ in ranked[:1] if not tied}
+    wanted = "no checksum has a majority" if tied else f"most readers found {', '.join(agreed)}"
+    for runner, checksums in found.items():
+        listed = ", ".join(sorted(checksums))
+        if 1 < len(checksums):
             runner.result.failed = True
-            runner.result.reason = f"readers disagree, and no checksum has a majority: {', '.join(sorted(wrong))}"
-        elif wrong:
+            runner.result.reason = f"its values change from pass to pass: checksums {listed}"
+        elif not checksums <= agreed:
             runner.result.failed = True
-            runner.result.reason = f"wrong values: checksum {', '.join(sorted(wrong))}, most found {agreed}"
+            runner.result.reason = f"its values differ from other readers': checksum {listed}, {wanted}"
 
 
 def show_progress(message: str) -> None:

@@ -57,7 +57,9 @@ class ReaderProcess:
         answer = self._answer()
         self.version = str(answer.get("version", ""))
         self.details = str(answer.get("details", ""))
-        self.refusal: str | None = None if answer.get("ready") else str(answer.get("reason", "no reason given"))
+        self.refusal: str | None = (
+            None if answer.get("ready") else str(answer.get("reason", "no reason given"))
+        )
 
     def one_pass(self) -> Pass:
         """Have the reader read once; raise ReaderError where it fails."""
@@ -135,7 +137,7 @@ class ReaderProcess:
         return f"died with exit code {code}{': ' + said[-1] if said else ''}"
 
     def _device_bytes(self) -> int | None:
-        """Return the bytes that the process has had fetched from the device; None where the system does not say."""
+        """Return the bytes fetched from the device for the process; None where the system does not say."""
         try:
             text = Path(f"/proc/{self.process.pid}/io").read_text()
         except OSError:

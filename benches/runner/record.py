@@ -43,7 +43,7 @@ class Result:
         """The median CPU time of a pass."""
         if not self.passes:
             return None
-        return statistics.median(one["user_seconds"] + one["system_seconds"] for one in self.passes)
+        return float(statistics.median(one["user_seconds"] + one["system_seconds"] for one in self.passes))
 
     def median(self, name: str) -> float | None:
         """Return the median of a field of the passes; None where some pass has none."""
@@ -56,7 +56,9 @@ def percentiles(latencies_ns: Sequence[int]) -> dict[str, float]:
     if not latencies_ns:
         return {}
     ordered = sorted(latencies_ns)
-    places = {f"{percent:g}": min(int(percent / 100 * len(ordered)), len(ordered) - 1) for percent in PERCENTILES}
+    places = {
+        f"{percent:g}": min(int(percent / 100 * len(ordered)), len(ordered) - 1) for percent in PERCENTILES
+    }
     return {name: float(ordered[place]) for name, place in places.items()}
 
 

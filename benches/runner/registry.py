@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benches.runner.errors import BenchError
-from benches.runner.workload import Kind
+from benches.runner.workload import STATES, Kind
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "benches" / "readers.toml"
 ROLES = ("floor", "swath", "peer", "device")
-STATES = ("warm", "cold")
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def chunks_touched(
 
 
 def workload_chunks(workload: Workload) -> int:
-    """Return how many chunks a pass needs: a chunk that selections share once in a batch, else for each call."""
+    """Return how many chunks a pass needs: one that selections share counts once in a batch."""
     once = workload.mode == "batch"
     return chunks_touched(workload_corners(workload), workload.selection_shape, workload.chunks, once)
 
@@ -77,7 +77,7 @@ def output_bytes(workload: Workload) -> int:
 
 
 def file_lengths(workload: Workload) -> npt.NDArray[np.int64]:
-    """Return the length of each of a files workload's files, all lengths between the bounds equally likely."""
+    """Return the length of each file, all lengths between the workload's bounds equally likely."""
     data = workload.data
     random = np.random.default_rng(int(data["seed"]))
     return random.integers(int(data["bytes_min"]), int(data["bytes_max"]) + 1, size=int(data["count"]))

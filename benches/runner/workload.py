@@ -22,6 +22,7 @@ type Mode = Literal["batch", "one_by_one"]
 FOLDER = Path(__file__).parents[1] / "workloads"
 KINDS = ("array", "files", "ranges")
 MODES = ("batch", "one_by_one")
+STATES = ("warm", "cold")
 # A change of how data is written counts here, so that data of older runners is written anew.
 DATA_VERSION = 1
 
@@ -34,6 +35,7 @@ class Workload:
     about: str
     kind: Kind
     quick: bool
+    states: tuple[str, ...]
     data_owner: str
     data: Mapping[str, Any]
     read: Mapping[str, Any]
@@ -45,13 +47,14 @@ class Workload:
 
     @property
     def inner_orders(self) -> tuple[str, ...]:
-        """The orders of the inner chunks in a shard that the data is stored in; one empty name without shards."""
+        """The orders that the inner chunks are stored in; one empty name without shards."""
         return tuple(self.data.get("inner_orders", ("",)))
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The array's type."""
-        return np.dtype(self.data["dtype"])
+        dtype: np.dtype[Any] = np.dtype(self.data["dtype"])
+        return dtype
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -134,12 +137,15 @@ def _workload(name: str, text: str, parsed: Mapping[str, Mapping[str, Any]]) -> 
         raise BenchError(f"workload {name}: kind is one of {', '.join(KINDS)}")
     if read.get("mode", "batch") not in MODES:
         raise BenchError(f"workload {name}: read.mode is one of {', '.join(MODES)}")
+    if not set(fields.get("states", STATES)) <= set(STATES):
+        raise BenchError(f"workload {name}: states are of {', '.join(STATES)}")
     first_line = text.partition("\n")[0]
     return Workload(
         name=name,
         about=first_line.removeprefix("#").strip() if first_line.startswith("#") else "",
         kind=fields["kind"],
         quick=bool(fields.get("quick", False)),
+        states=tuple(fields.get("states", STATES)),
         data_owner=owner,
         data=data,
         read=read,

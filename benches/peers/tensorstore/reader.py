@@ -15,9 +15,8 @@ import tensorstore as ts
 
 from benches.readers.protocol import ArrayReader, Case, Selection, Values, main
 
-
-# From this mean size of a chunk on, TensorStore copies into the output faster than NumPy does afterwards: twice as
-# fast on fields of 4 MB, and half as fast on chunks of 1 KiB.
+# From this size of a chunk on, TensorStore copies into the output faster than NumPy does afterwards: in half the
+# time with chunks of 4 MB, but more slowly with chunks of 1 KiB.
 COPY_CHUNK_BYTES_MIN = 256 << 10
 
 
@@ -31,12 +30,12 @@ class TensorStoreReader(ArrayReader):
             "driver": "zarr3" if (case.array / "zarr.json").exists() else "zarr",
             "kvstore": {"driver": "file", "path": f"{Path(case.array).resolve()}/"},
             "context": {"cache_pool": {"total_bytes_limit": cache_bytes}},
-            # Without these every read would look at the metadata and, where there is a cache, at each file again.
+            # Else every read looks at the metadata and, where there is a cache, at each file again.
             "recheck_cached_metadata": "open",
             "recheck_cached_data": "open",
         }
         self.array: Any = ts.open(spec, open=True, read=True).result()
-        chunk = self.array.chunk_layout.read_chunk.shape
+        chunk: Any = self.array.chunk_layout.read_chunk.shape
         self.copies = COPY_CHUNK_BYTES_MIN <= math.prod(chunk) * case.dtype.itemsize
 
     @override

@@ -1,4 +1,4 @@
-"""zarrista: the Rust library zarrs in an interface of its own, the selections of a pass by a thread for each core."""
+"""zarrista, the Rust library zarrs in its own interface: a pass's selections by a thread for each core."""
 
 from __future__ import annotations
 
