@@ -15,8 +15,8 @@ import tensorstore as ts
 
 from benches.readers.protocol import ArrayReader, Case, Selection, Values, main
 
-# From this size of a chunk on, TensorStore copies into the output faster than NumPy does afterwards: in half the
-# time with chunks of 4 MB, but more slowly with chunks of 1 KiB.
+# From this size of a chunk on, TensorStore copies into the output faster than NumPy does afterwards: in half
+# the time with chunks of 4 MB, but more slowly with chunks of 1 KiB.
 COPY_CHUNK_BYTES_MIN = 256 << 10
 
 

@@ -1,9 +1,9 @@
 """zarr-python: the selections of a pass at once, in the way that suits the codec pipeline.
 
 The variant is the pipeline: ``default``, ``fused``, which one has to ask for, or ``zarrs``, which
-zarrs-python brings along. A loop, a thread for each core, and gathered coroutines were tried with each: threads
-suit the default pipeline, which takes longer when gathered, and gathering suits the other two, which then read
-tiny crops faster.
+zarrs-python brings along. A loop, a thread for each core, and gathered coroutines were tried with each:
+threads suit the default pipeline, which takes longer when gathered, and gathering suits the other two, which
+then read tiny crops faster.
 """
 
 from __future__ import annotations
