@@ -74,9 +74,10 @@ bench-prepare: $(VENV)/.wheel ## write the benches' data
 
 # A peer that does not build or install here is left out of the tables, which then say so.
 bench-readers: $(VENV)/.wheel $(PYTHON_PEERS:%=benches/peers/%/.venv/.requirements)
-	cargo build --release --locked --manifest-path benches/Cargo.toml
+	cargo build --release --locked --manifest-path benches/Cargo.toml --target-dir benches/target
 	@for peer in $(RUST_PEERS); do \
 		cargo build --release --locked --manifest-path benches/peers/$$peer/Cargo.toml \
+			--target-dir benches/peers/$$peer/target \
 			|| echo "bench: $$peer does not build here: left out" >&2; \
 	done
 

@@ -67,28 +67,35 @@ def best_peer(record: Record, case: str, state: str, language: str | None = None
     return min(peers, key=lambda one: one.seconds or 0.0, default=None)
 
 
-def array_cases(record: Record, families: Sequence[str] = ("",)) -> Iterator[str]:
-    """Yield the batch cases of arrays whose workload starts with one of some prefixes."""
+def raced(record: Record, case: str, state: str) -> bool:
+    """Say whether a case was raced in a state at all."""
+    return any((one.case, one.state) == (case, state) for one in record.results)
+
+
+def array_cases(record: Record, state: str, families: Sequence[str] = ("",)) -> Iterator[str]:
+    """Yield the batch cases of arrays raced in a state whose workload starts with one of some prefixes."""
     for name, case in record.cases.items():
-        if case.kind == "array" and case.mode == "batch" and case.workload.startswith(tuple(families)):
+        if case.kind != "array" or case.mode != "batch" or not raced(record, name, state):
+            continue
+        if case.workload.startswith(tuple(families)):
             yield name
 
 
 def _floors(record: Record) -> Iterator[Bar]:
-    for case in array_cases(record):
+    for case in array_cases(record, "warm"):
         rate = times_faster(record, case, "warm", FLOOR_PREAD, RUST)
         yield Bar("1", "Rust, share of the pread floor's rate", case, rate, 0.95)
-    for case in array_cases(record, MMAP_FAMILIES):
+    for case in array_cases(record, "warm", MMAP_FAMILIES):
         rate = times_faster(record, case, "warm", FLOOR_MMAP, RUST)
         yield Bar("1", "Rust, share of the mmap floor's rate", case, rate, 0.75)
-    for case in array_cases(record):
+    for case in array_cases(record, "warm"):
         rate = times_faster(record, case, "warm", RUST, PYTHON)
         yield Bar("1", "Python, share of swath's Rust rate", case, rate, 0.90)
 
 
 def _peers(record: Record, state: str) -> Iterator[Bar]:
     item = "2" if state == "warm" else "4"
-    for case in array_cases(record):
+    for case in array_cases(record, state):
         threefold = state == "warm" and record.cases[case].workload.startswith(THREEFOLD_FAMILIES)
         for language, own in (("rust", RUST), ("python", PYTHON)):
             peer = best_peer(record, case, state, language)
@@ -106,7 +113,7 @@ def _peers(record: Record, state: str) -> Iterator[Bar]:
 
 def _rates(record: Record) -> Iterator[Bar]:
     for name, case in record.cases.items():
-        if case.workload in CHUNKS_PER_SECOND:
+        if case.workload in CHUNKS_PER_SECOND and raced(record, name, "warm"):
             seconds = record.seconds_of(name, "warm", PYTHON)
             rate = None if seconds is None else case.chunks / seconds / 1e6
             wanted = CHUNKS_PER_SECOND[case.workload] / 1e6
@@ -118,10 +125,10 @@ def _ranges(record: Record) -> Iterator[Bar]:
         if case.kind != "ranges":
             continue
         for own, fio in CACHED_ENGINES:
-            if own in record.roles:
+            if own in record.roles and raced(record, name, "warm"):
                 rate = times_faster(record, name, "warm", fio, own)
                 yield Bar("3", f"{own}, share of {fio}'s cached rate", name, rate, 0.95)
-        if case.range_len in (4096, 1 << 20):
+        if case.range_len in (4096, 1 << 20) and raced(record, name, "cold"):
             own, fio = DIRECT_ENGINES
             rate = times_faster(record, name, "cold", fio, own)
             yield Bar("3", f"{own}, share of {fio}'s cold rate", name, rate, 0.95)
@@ -147,7 +154,7 @@ def device_bound(record: Record, result: Result) -> bool:
 
 
 def _device(record: Record) -> Iterator[Bar]:
-    for name in array_cases(record):
+    for name in array_cases(record, "cold"):
         result = record.find(name, "cold", RUST)
         fetched = None if result is None else result.median("device_bytes")
         if result is None or not result.seconds or not fetched or not device_bound(record, result):
@@ -168,7 +175,7 @@ def _processor(record: Record) -> Iterator[Bar]:
             if own is None or not device_bound(record, own):
                 continue
             allowed = None if fio is None else fio.cpu_seconds
-        elif name in array_cases(record):
+        elif name in array_cases(record, "cold"):
             own = record.find(name, "cold", RUST)
             if own is None or not device_bound(record, own):
                 continue

@@ -96,13 +96,14 @@ def test_quick_runs_take_one_order_and_few_readers():
     assert len(commands.chosen_readers(settings)) < len(load_readers())
 
 
-def test_warm_races_come_first_and_share_their_half_of_the_time():
+def test_warm_races_come_first_and_leave_time_for_the_cold_ones():
     settings = commands.arguments(["run", "--quick"])
     races = commands.plan(settings, commands.chosen_cases(settings), commands.chosen_readers(settings))
     states = [state for _, state, _ in races]
     assert states == sorted(states, reverse=True)
     budgets = commands.share_time(100.0, races)
-    assert (budgets["warm"].seconds, budgets["cold"].seconds) == (50.0, 100.0)
+    assert 50.0 < budgets["warm"].seconds < 90.0
+    assert budgets["cold"].seconds == 100.0
 
 
 def test_budget_gives_slow_readers_fewer_passes():
