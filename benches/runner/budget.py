@@ -20,10 +20,12 @@ class Budget:
     shares_left: int
     clock: Callable[[], float] = time.monotonic
     started: float = field(default_factory=time.monotonic)
+    # What readers of the race that is being started have been promised.
+    promised: float = 0.0
 
     def seconds_left(self) -> float:
         """Return the time left; less than none where the run is late."""
-        return self.seconds - (self.clock() - self.started)
+        return self.seconds - (self.clock() - self.started) - self.promised
 
     def passes(self, seconds_a_pass: float, wanted: int) -> int:
         """Return how many passes a reader may take, by what its uncounted pass took.
@@ -35,7 +37,13 @@ class Budget:
             return 0
         allowance = SHARES_MAX * left / max(self.shares_left, 1)
         affordable = int(allowance / max(seconds_a_pass, 1e-6))
-        return max(min(wanted, affordable), min(wanted, PASSES_MIN))
+        passes = max(min(wanted, affordable), min(wanted, PASSES_MIN))
+        self.promised += passes * seconds_a_pass
+        return passes
+
+    def settle(self) -> None:
+        """Forget the promises: the race is over, and the clock has counted what it took."""
+        self.promised = 0.0
 
     def spend(self) -> None:
         """Take one share away: a reader is done with a case."""

@@ -99,10 +99,7 @@ def plan(
                 continue
             if settings.quick and state == "cold" and case.workload.name not in QUICK_COLD:
                 continue
-            entries = [
-                entry for entry in readers if case.workload.kind in entry.kinds and state in entry.states
-            ]
-            races.append((case, state, entries))
+            races.append((case, state, [entry for entry in readers if entry.reads(case, state)]))
     return races
 
 

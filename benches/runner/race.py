@@ -94,6 +94,7 @@ class Race:
                 self.budget.spend()
             self._take_turns(runners, cold)
         finally:
+            self.budget.settle()
             for runner in runners:
                 runner.close()
         for runner in runners:

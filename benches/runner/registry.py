@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benches.runner.errors import BenchError
-from benches.runner.workload import STATES, Kind
+from benches.runner.workload import STATES, Case, Kind
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "benches" / "readers.toml"
@@ -28,6 +28,7 @@ class ReaderEntry:
     decodes: bool = True
     fresh: bool = False
     states: tuple[str, ...] = STATES
+    inner_orders: tuple[str, ...] = ("", "morton", "c")
     quick: bool = False
 
     def full_command(self, case_file: Path) -> list[str]:
@@ -35,6 +36,12 @@ class ReaderEntry:
         command = [sys.executable if word == "{python}" else word for word in self.command]
         command += ["--workload", str(case_file.resolve())]
         return [*command, "--variant", self.variant] if self.variant else command
+
+    def reads(self, case: Case, state: str) -> bool:
+        """Say whether the reader takes part in a case's race."""
+        if state not in self.states or case.workload.kind not in self.kinds:
+            return False
+        return case.inner_order in self.inner_orders
 
     def missing(self) -> str | None:
         """Return why the reader's program cannot be started, if so."""

@@ -108,10 +108,18 @@ def test_warm_races_come_first_and_leave_time_for_the_cold_ones():
 
 def test_budget_gives_slow_readers_fewer_passes():
     budget = Budget(100.0, 10, clock=lambda: 0.0, started=0.0)
-    assert budget.passes(0.1, 7) == 7
-    assert budget.passes(5.0, 7) == 4
-    assert budget.passes(30.0, 7) == 3
-    assert budget.passes(40.0, 7) == 0
+    for seconds_a_pass, passes in ((0.1, 7), (5.0, 4), (30.0, 3), (40.0, 0)):
+        assert budget.passes(seconds_a_pass, 7) == passes
+        budget.settle()
+
+
+def test_what_is_promised_to_one_reader_is_not_given_to_the_next():
+    budget = Budget(10.0, 2, clock=lambda: 0.0, started=0.0)
+    assert budget.passes(1.0, 9) == 9
+    assert budget.seconds_left() == 1.0
+    assert budget.passes(1.0, 9) == 0
+    budget.settle()
+    assert budget.seconds_left() == 10.0
 
 
 def test_percentiles_of_few_and_many():
