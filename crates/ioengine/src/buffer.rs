@@ -105,8 +105,10 @@ impl BufferPool {
             if capacity <= CLASS_BYTES_MAX {
                 return self.classes.get_mut(class_of(capacity))?.pop();
             }
-            // Of the same size, as most chunks of an array are; the budget counts on no more than was asked for.
-            let at = self.large.iter().rposition(|buffer| buffer.capacity() == capacity)?;
+            // Of about the same size, as the chunks of an array are: a much larger one would be missed elsewhere.
+            let fits =
+                |buffer: &AlignedBuffer| (capacity..=capacity + capacity / 4).contains(&buffer.capacity());
+            let at = self.large.iter().rposition(fits)?;
             Some(self.large.swap_remove(at))
         });
         match pooled {

@@ -10,7 +10,7 @@ use crate::{Error, ErrorKind};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use swath_codecs::{Output, Scratch, Tile};
+use swath_codecs::{DecodedChunk, Output, Scratch, Tile};
 use swath_ioengine::{
     Arrival, Batch, ByteRange, Cursor, Engine, Estimate, LaneContext, Medium, ObjectRef, Piece, PlanContext,
     Planned, Scratch as LaneScratch, Token, Window,
@@ -277,26 +277,28 @@ impl<'m> ReadBatch<'m> {
         };
         if let Some(start) = start {
             let part = chain.view_part(stored, start)?;
-            for placement in placements {
-                self.claim(placement)?.write(&part)?;
-            }
-            return Ok(());
+            return self.place_others(placements, &part);
         }
         let scratch = scratch.get::<Scratch>();
-        if let [placement] = placements
-            && chain.decodes_in_place()
-        {
-            let tile = self.claim(placement)?;
-            let whole = tile.covers(&self.array.compiled.chunk_shape);
-            let tile = if whole { tile.into_contiguous() } else { Err(tile) };
-            return match tile {
-                Ok(target) => Ok(chain.decode_into(stored, target, scratch)?),
-                Err(tile) => Ok(tile.write(&chain.decode_view(stored, scratch)?)?),
+        let Some((first, others)) = placements.split_first() else { return Ok(()) };
+        let mut first = self.claim(first)?;
+        if chain.decodes_in_place() && first.covers(&self.array.compiled.chunk_shape) {
+            first = match first.into_contiguous() {
+                Ok(target) => {
+                    chain.decode_into(stored, target, scratch)?;
+                    return self.place_others(others, &chain.view_decoded(target));
+                }
+                Err(tile) => tile,
             };
         }
         let chunk = chain.decode_view(stored, scratch)?;
+        first.write(&chunk)?;
+        self.place_others(others, &chunk)
+    }
+
+    fn place_others(&self, placements: &[Placement], chunk: &DecodedChunk<'_>) -> Result<(), Error> {
         for placement in placements {
-            self.claim(placement)?.write(&chunk)?;
+            self.claim(placement)?.write(chunk)?;
         }
         Ok(())
     }

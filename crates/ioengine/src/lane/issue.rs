@@ -59,13 +59,22 @@ impl Lane {
 
     /// True when the byte budget has room for this read. An item larger than the lane's share is admitted alone, one
     /// at a time over all lanes.
+    ///
+    /// Local reads stop earlier, at what the lane's buffer pool holds: more in flight than that fills no local device
+    /// better, and buffers beyond it are given back to the system and page-faulted anew for each read.
     fn admit(&mut self, bytes: usize) -> bool {
+        let is_local = self.stations.iter().all(|station| !matches!(station.reader, Reader::Remote));
+        let pooled_bytes_max = self.shared.config.limits.pooled_bytes_max;
+        let bytes_max = if is_local { self.bytes_max.min(pooled_bytes_max) } else { self.bytes_max };
         // Also the later pieces of a split read that was admitted whole.
-        if bytes == 0 || bytes <= self.bytes_max.saturating_sub(self.bytes_in_flight) {
+        if bytes == 0 || bytes <= bytes_max.saturating_sub(self.bytes_in_flight) {
             return true;
         }
         if self.bytes_in_flight != 0 {
             return false;
+        }
+        if bytes <= self.bytes_max {
+            return true;
         }
         if !self.holds_oversize {
             self.holds_oversize = !self.shared.oversize.swap(true, Ordering::AcqRel);

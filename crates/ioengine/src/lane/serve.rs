@@ -12,8 +12,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Bytes of one read that are copied to the lane's own memory for a sink that wants them in one piece; larger reads fill
-/// a buffer of the budget. Chosen to stay in a second-level cache beside what is decoded from it.
-const SERVED_BYTES_MAX: usize = 64 << 10;
+/// a buffer of the budget. The memory grows to what is asked for, and stays: most chunks of an array are of about one
+/// size, and memory that is new for each of them costs as much in page faults as the copy.
+const SERVED_BYTES_MAX: usize = 4 << 20;
 
 /// Reads between two looks at whether the batch was ended.
 const READS_BETWEEN_LOOKS: usize = 64;
@@ -50,9 +51,6 @@ impl Lane {
         let split_bytes = self.shared.config.limits.split_bytes;
         let Lane { windows, scratch, follow_ups, served, .. } = self;
         let Some(window) = windows.get_mut(index) else { return };
-        if served.is_empty() {
-            served.resize(SERVED_BYTES_MAX, 0);
-        }
         window.told = true;
         let server = Server { resident, size, split_bytes, served };
         let outcome = catch_unwind(AssertUnwindSafe(|| server.serve(window, scratch, follow_ups)));
@@ -92,7 +90,7 @@ struct Server<'a> {
     resident: &'a Resident<'a>,
     size: u64,
     split_bytes: usize,
-    served: &'a mut [u8],
+    served: &'a mut Vec<u8>,
 }
 
 impl Server<'_> {
@@ -146,6 +144,9 @@ impl Server<'_> {
         }
         if read.takes_pieces {
             return Ok(Arrival::Piece(Piece::new(self.resident, offset, len)));
+        }
+        if self.served.len() < len {
+            self.served.resize(len.next_power_of_two().min(SERVED_BYTES_MAX), 0);
         }
         let served = self.served.get_mut(..len).ok_or_else(too_large)?;
         self.resident.copy(offset, served)?;
