@@ -91,16 +91,23 @@ pub(crate) fn capacity_for(len: usize) -> Option<usize> {
 pub(crate) struct BufferPool {
     classes: Vec<Vec<AlignedBuffer>>,
     large: Vec<AlignedBuffer>,
+    /// The last buffer that was larger than all that is kept: see [`BufferPool::rest`].
+    huge: Option<AlignedBuffer>,
     pooled_bytes: usize,
     pooled_bytes_max: usize,
 }
 
 impl BufferPool {
     pub(crate) fn new(pooled_bytes_max: usize) -> BufferPool {
-        BufferPool { classes: Vec::new(), large: Vec::new(), pooled_bytes: 0, pooled_bytes_max }
+        BufferPool { classes: Vec::new(), large: Vec::new(), huge: None, pooled_bytes: 0, pooled_bytes_max }
     }
 
     pub(crate) fn take(&mut self, len: usize) -> Result<AlignedBuffer, crate::Error> {
+        if let Some(capacity) = capacity_for(len).filter(|capacity| self.pooled_bytes_max < *capacity) {
+            // One that does not fit is given back first, so that there are never two.
+            let kept = self.huge.take().filter(|buffer| is_about(buffer, capacity));
+            return kept.map_or_else(|| AlignedBuffer::with_len(len), Ok);
+        }
         let pooled = capacity_for(len).and_then(|capacity| {
             if capacity <= CLASS_BYTES_MAX {
                 return self.classes.get_mut(class_of(capacity))?.pop();
@@ -123,6 +130,7 @@ impl BufferPool {
     pub(crate) fn put(&mut self, buffer: AlignedBuffer) {
         let capacity = buffer.capacity();
         if capacity > self.pooled_bytes_max {
+            self.huge = Some(buffer);
             return;
         }
         // Large buffers of a size that is not asked for any more make room first.
@@ -142,6 +150,18 @@ impl BufferPool {
         }
         self.classes[class].push(buffer);
     }
+}
+
+impl BufferPool {
+    /// Gives back what is kept only from one read to the next: the lane has nothing to do.
+    pub(crate) fn rest(&mut self) {
+        self.huge = None;
+    }
+}
+
+/// True for a buffer of the wanted capacity or a little more.
+fn is_about(buffer: &AlignedBuffer, capacity: usize) -> bool {
+    (capacity..=capacity + capacity / 4).contains(&buffer.capacity())
 }
 
 fn class_of(capacity: usize) -> usize {

@@ -175,6 +175,7 @@ impl Lane {
             state.engine().publish(state, state.window_count());
         }
         self.candidates.clear();
+        self.pool.rest();
         std::mem::forget(abort);
     }
 

@@ -64,6 +64,7 @@ impl Lane {
                 Turn::Waiting => self.park(Pause::Waiting),
                 Turn::Idle if self.shared.shutdown.load(Ordering::SeqCst) => break,
                 Turn::Idle => {
+                    self.pool.rest();
                     self.shared.idle_lanes.fetch_add(1, Ordering::Relaxed);
                     self.park(Pause::Idle);
                     self.shared.idle_lanes.fetch_sub(1, Ordering::Relaxed);
