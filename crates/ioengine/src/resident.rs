@@ -40,6 +40,15 @@ impl<'a> Resident<'a> {
         }
     }
 
+    /// Asks for bytes that will be copied soon.
+    #[inline]
+    pub(crate) fn prefetch(&self, offset: u64, len: usize) {
+        match &self.0 {
+            Source::Lent(_) => {}
+            Source::Mapped { mapping, .. } => mapping.prefetch(offset, len),
+        }
+    }
+
     /// The bytes themselves, where they stay what they are.
     #[inline]
     pub(crate) fn bytes(&self, offset: u64, len: usize) -> Option<&'a [u8]> {

@@ -7,7 +7,7 @@ use crate::batch::{Arrival, LaneContext, Note};
 use crate::resident::{Piece, Resident};
 use crate::scratch::Scratch;
 use crate::window::{Cursor, LogicalRead, WindowStorage};
-use crate::{Error, ErrorKind, storage_len};
+use crate::{ByteRange, Error, ErrorKind, storage_len};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -18,6 +18,9 @@ const SERVED_BYTES_MAX: usize = 4 << 20;
 
 /// Reads between two looks at whether the batch was ended.
 const READS_BETWEEN_LOOKS: usize = 64;
+
+/// How far ahead of a read its bytes are asked for: by then the copies before it have covered the memory's latency.
+const READS_AHEAD: usize = 3;
 
 /// What serving a window's reads came to.
 #[derive(Default)]
@@ -113,10 +116,16 @@ impl Server<'_> {
             follow_ups,
             engine: batch.engine(),
         };
-        for (number, read) in reads.iter_mut().enumerate() {
+        for number in 0..reads.len() {
             if number % READS_BETWEEN_LOOKS == 0 && batch.is_ended_early() {
                 break;
             }
+            if let Some(LogicalRead { range: ByteRange::Bounded { offset, len }, .. }) =
+                reads.get(number + READS_AHEAD)
+            {
+                self.resident.prefetch(*offset, usize::try_from(*len).unwrap_or(usize::MAX));
+            }
+            let Some(read) = reads.get_mut(number) else { break };
             let (token, range) = (read.token, read.range);
             let arrival = self.take(read, &mut done);
             let arrival = arrival.map_err(|error| {

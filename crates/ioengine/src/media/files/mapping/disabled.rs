@@ -26,6 +26,10 @@ impl Mapping {
         match self.0 {}
     }
 
+    pub(crate) fn prefetch(&self, _offset: u64, _len: usize) {
+        match self.0 {}
+    }
+
     pub(crate) fn copy(&self, _guard: &CopyGuard, _offset: u64, _target: &mut [u8]) -> Result<(), Fault> {
         match self.0 {}
     }
