@@ -40,6 +40,24 @@ impl<'a> Resident<'a> {
         }
     }
 
+    /// Copies one row after the other, `stride` bytes apart in the object, the first at `offset`.
+    #[inline]
+    fn scatter(&self, offset: u64, stride: usize, rows: &mut [&mut [u8]]) -> Result<(), Error> {
+        match &self.0 {
+            Source::Lent(_) => {
+                let mut from = offset;
+                for row in rows {
+                    self.copy(from, row)?;
+                    from = from.saturating_add(storage_len(stride));
+                }
+                Ok(())
+            }
+            Source::Mapped { mapping, guard } => {
+                mapping.scatter(guard, offset, stride, rows).map_err(|_| gone())
+            }
+        }
+    }
+
     /// Asks for bytes that will be copied soon.
     #[inline]
     pub(crate) fn prefetch(&self, offset: u64, len: usize) {
@@ -107,6 +125,25 @@ impl<'a> Piece<'a> {
             return Err(gone());
         }
         self.resident.copy(self.offset.saturating_add(storage_len(start)), target)
+    }
+}
+
+impl Piece<'_> {
+    /// Fills rows one after the other from bytes that start `stride` apart, the first `start` bytes into the read. Rows of
+    /// one length that are equally far apart in memory are filled faster than one by one.
+    ///
+    /// # Errors
+    ///
+    /// As [`copy`](Piece::copy); all rows are undefined then.
+    #[inline]
+    pub fn scatter(&self, start: usize, stride: usize, rows: &mut [&mut [u8]]) -> Result<(), Error> {
+        let longest = rows.iter().map(|row| row.len()).max().unwrap_or(0);
+        let reach = stride.checked_mul(rows.len().saturating_sub(1));
+        let end = reach.and_then(|reach| start.checked_add(reach)?.checked_add(longest));
+        if end.is_none_or(|end| self.len < end) {
+            return Err(gone());
+        }
+        self.resident.scatter(self.offset.saturating_add(storage_len(start)), stride, rows)
     }
 }
 

@@ -250,8 +250,10 @@ impl<'m> ReadBatch<'m> {
             return Err(Error::new(ErrorKind::Internal, "a piece of an encoded chunk"));
         };
         for placement in placements {
-            let copy = |at: usize, run: &mut [u8]| piece.copy(at, run).map_err(Error::from);
-            self.claim(placement)?.fill_runs(strides, (start, piece.len()), copy)?;
+            let copy = |at: usize, stride: usize, rows: &mut [&mut [u8]]| {
+                piece.scatter(at, stride, rows).map_err(Error::from)
+            };
+            self.claim(placement)?.fill_rows(strides, (start, piece.len()), copy)?;
         }
         Ok(())
     }

@@ -54,15 +54,15 @@ impl<const RANK: usize> LoopNest<RANK> {
         self.len += 1;
     }
 
-    /// Calls `run` for every combination of loop positions, with how far the run is from `source` and from `target`'s
-    /// origins; ends with the first error.
-    pub(super) fn each_run<E>(
+    /// Calls `rows` with each innermost loop, and with how far its first run is from the origins of `source` and `target`;
+    /// ends with the first error.
+    pub(super) fn each_rows<E>(
         &self,
         source: usize,
         target: usize,
-        mut run: impl FnMut(usize, usize) -> Result<(), E>,
+        mut rows: impl FnMut(usize, usize, Loop) -> Result<(), E>,
     ) -> Result<(), E> {
-        each_run(self.loops(), source, target, &mut run)
+        each_rows(self.loops(), source, target, &mut rows)
     }
 
     /// The loops, innermost first.
@@ -71,21 +71,26 @@ impl<const RANK: usize> LoopNest<RANK> {
     }
 }
 
-fn each_run<E>(
+fn each_rows<E>(
     loops: &[Loop],
     source: usize,
     target: usize,
-    run: &mut impl FnMut(usize, usize) -> Result<(), E>,
+    rows: &mut impl FnMut(usize, usize, Loop) -> Result<(), E>,
 ) -> Result<(), E> {
-    let Some((outer, inner)) = loops.split_last() else { return run(source, target) };
-    let (mut source, mut target) = (source, target);
-    for _ in 0..outer.count {
-        each_run(inner, source, target, run)?;
-        // Past the last position the sums may leave the chunk; nothing is there to read then.
-        source = source.wrapping_add_signed(outer.source_stride);
-        target = target.wrapping_add(outer.target_stride);
+    match loops {
+        [] => rows(source, target, Loop { count: 1, source_stride: 0, target_stride: 0 }),
+        [innermost] => rows(source, target, *innermost),
+        [inner @ .., outer] => {
+            let (mut source, mut target) = (source, target);
+            for _ in 0..outer.count {
+                each_rows(inner, source, target, rows)?;
+                // Past the last position the sums may leave the chunk; nothing is there to read then.
+                source = source.wrapping_add_signed(outer.source_stride);
+                target = target.wrapping_add(outer.target_stride);
+            }
+            Ok(())
+        }
     }
-    Ok(())
 }
 
 /// Copies a nest of runs.

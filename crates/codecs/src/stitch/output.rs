@@ -324,19 +324,19 @@ impl<'a> Tile<'a> {
         Ok(())
     }
 
-    /// Fills the tile run by run: `copy` gets, for each run of bytes that follow each other in the chunk and in the
-    /// output, where it starts in the `len` bytes of the chunk from `start` on, and the memory to fill. It is the way to
-    /// fill a tile from a chunk that is not in memory as a slice; elements must be in C order and native byte order within
-    /// `strides`. `copy` ends it by an error, which is handed on; the tile is undefined then.
+    /// Fills the tile row by row: the way to fill it from a chunk that is not in memory as a slice. `copy` gets some rows,
+    /// each of bytes that follow each other both in the chunk and in the output: where the first one starts in the `len`
+    /// bytes of the chunk from `start` on, how far apart they start there, and the memory to fill. Elements must be in
+    /// native byte order, and `strides` apart. `copy` ends it by an error, which is handed on; the tile is undefined then.
     ///
     /// # Errors
     ///
     /// `Internal`, made an `E`, when the tile takes elements that those bytes of the chunk do not have.
-    pub fn fill_runs<E: From<Error>>(
+    pub fn fill_rows<E: From<Error>>(
         self,
         strides: &[usize],
         (start, len): (usize, usize),
-        mut copy: impl FnMut(usize, &mut [u8]) -> Result<(), E>,
+        mut copy: impl FnMut(usize, usize, &mut [&mut [u8]]) -> Result<(), E>,
     ) -> Result<(), E> {
         if self.axes.len() <= RANK_USUAL {
             self.fill_nest::<RANK_USUAL, E>(strides, (start, len), &mut copy)
@@ -345,21 +345,37 @@ impl<'a> Tile<'a> {
         }
     }
 
-    #[expect(unsafe_code, reason = "hands out the claimed bytes, a run at a time")]
+    #[expect(unsafe_code, reason = "hands out the claimed bytes, some rows at a time")]
     fn fill_nest<const RANK: usize, E: From<Error>>(
         self,
         strides: &[usize],
         (start, len): (usize, usize),
-        copy: &mut impl FnMut(usize, &mut [u8]) -> Result<(), E>,
+        copy: &mut impl FnMut(usize, usize, &mut [&mut [u8]]) -> Result<(), E>,
     ) -> Result<(), E> {
         let (nest, first, target) = self.nest::<RANK>(strides, start, len)?;
         let start = self.output.start;
-        nest.each_run(first, target, |source, target| {
-            // SAFETY: the run lies within the tile, and the tile within the output.
-            let run = unsafe { start.add(target) };
-            // SAFETY: the run's bytes are initialised and belong to the tile, which this claim alone may touch; runs of a
-            // tile are handed out one after the other.
-            copy(source, unsafe { std::slice::from_raw_parts_mut(run.as_ptr(), nest.run_bytes) })
+        let mut rows: [&mut [u8]; ROWS_AT_ONCE] = std::array::from_fn(|_| Default::default());
+        nest.each_rows(first, target, |source, target, run| {
+            // Rows that go backwards in the chunk are copied one by one.
+            let (stride, at_once) = match usize::try_from(run.source_stride) {
+                Ok(stride) => (stride, ROWS_AT_ONCE),
+                Err(_) => (0, 1),
+            };
+            let mut done = 0;
+            while done < run.count {
+                let count = at_once.min(run.count - done);
+                for (number, row) in (done..).zip(&mut rows[..count]) {
+                    // SAFETY: the row lies within the tile, and the tile within the output.
+                    let memory = unsafe { start.add(target + number * run.target_stride) };
+                    // SAFETY: the row's bytes are initialised and belong to the tile, which this claim alone may touch;
+                    // the rows of a tile are disjoint, and each is handed out once.
+                    *row = unsafe { std::slice::from_raw_parts_mut(memory.as_ptr(), nest.run_bytes) };
+                }
+                let from = source.wrapping_add_signed(run.source_stride.wrapping_mul(signed(done)));
+                copy(from, stride, &mut rows[..count])?;
+                done += count;
+            }
+            Ok(())
         })
     }
 
@@ -477,6 +493,14 @@ fn zeroed(len: usize) -> Result<Vec<u8>, Error> {
 #[cold]
 fn outside(len: usize) -> Error {
     Error::internal("output", format!("a tile takes elements outside {len} bytes of a chunk"))
+}
+
+/// Rows that are handed out at a time.
+const ROWS_AT_ONCE: usize = 32;
+
+/// Counts of elements in memory fit.
+fn signed(count: usize) -> isize {
+    isize::try_from(count).unwrap_or(isize::MAX)
 }
 
 /// Axes of most arrays, at most.

@@ -183,6 +183,14 @@ proptest! {
                     Ok(target) => target.copy_from_slice(&bytes),
                     Err(tile) => tile.write(&decoded).unwrap(),
                 }
+            } else if unit.is_none() && number % 2 == 0 {
+                let copy = |at: usize, stride: usize, rows: &mut [&mut [u8]]| {
+                    for (number, row) in rows.iter_mut().enumerate() {
+                        row.copy_from_slice(&bytes[at + number * stride..][..row.len()]);
+                    }
+                    Ok::<(), swath_codecs::Error>(())
+                };
+                tile.fill_rows(&strides, (0, bytes.len()), copy).unwrap();
             } else {
                 tile.write(&decoded).unwrap();
             }

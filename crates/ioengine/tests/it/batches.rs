@@ -107,7 +107,12 @@ impl Batch for Reads<'_> {
             Ok(Arrival::Piece(piece)) => {
                 let mut bytes = vec![0; piece.len()];
                 let (first, rest) = bytes.split_at_mut(piece.len() / 3);
-                let copied = piece.copy(0, first).and_then(|()| piece.copy(piece.len() / 3, rest));
+                let third = piece.len() / 3;
+                let copied = piece.copy(0, first).and_then(|()| match rest.split_at_mut(third) {
+                    (second, last) if last.len() == third => piece.scatter(third, third, &mut [second, last]),
+                    _ => piece.copy(third, rest),
+                });
+                assert!(piece.scatter(1, 0, &mut [&mut vec![0; piece.len()]]).is_err());
                 assert!(piece.copy(1, &mut vec![0; piece.len()]).is_err());
                 copied.map(|()| bytes).map_err(|error| error.kind())
             }

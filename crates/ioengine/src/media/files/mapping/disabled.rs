@@ -1,6 +1,6 @@
 //! Platforms without a copy routine: no file is mapped and no guard is given.
 
-use super::{Fault, Refusal, Rows};
+use super::{Fault, Refusal};
 use std::convert::Infallible;
 use std::io;
 use std::ops::Range;
@@ -34,16 +34,12 @@ impl Mapping {
         match self.0 {}
     }
 
-    /// # Safety
-    ///
-    /// None here: there is no mapping to call it on.
-    #[expect(unsafe_code, reason = "the same surface as where there are mappings")]
-    pub(crate) unsafe fn copy_rows(
+    pub(crate) fn scatter(
         &self,
         _guard: &CopyGuard,
         _offset: u64,
-        _rows: &Rows,
-        _target: *mut [u8],
+        _source_stride: usize,
+        _rows: &mut [&mut [u8]],
     ) -> Result<(), Fault> {
         match self.0 {}
     }

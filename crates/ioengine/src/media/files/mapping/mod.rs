@@ -13,13 +13,15 @@
 mod disabled;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64"))]
 mod enabled;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64"))]
 mod rows;
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64")))]
 pub(crate) use disabled::{CopyGuard, Mapping};
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64"))]
 pub(crate) use enabled::{CopyGuard, Mapping};
-pub(crate) use rows::Rows;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64"))]
+use rows::Rows;
 
 use std::fmt;
 

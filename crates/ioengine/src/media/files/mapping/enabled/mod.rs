@@ -127,6 +127,33 @@ impl Mapping {
         unsafe { routine::copy(guard.slot(), source, target.as_mut_ptr(), &row) }
     }
 
+    /// Copies one row after the other, which start `source_stride` bytes apart in the file, the first at `offset`: in one
+    /// guarded region where they are of one length and equally far apart in memory, as the rows of an image are.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] where some lie beyond the mapping or the file has become shorter; all rows are undefined then.
+    #[inline]
+    #[expect(unsafe_code, reason = "calls copy_rows")]
+    pub(crate) fn scatter(
+        &self,
+        guard: &CopyGuard,
+        offset: u64,
+        source_stride: usize,
+        rows: &mut [&mut [u8]],
+    ) -> Result<(), Fault> {
+        if let Some((target, shape)) = spaced(rows, source_stride) {
+            // SAFETY: the target spans the rows, which are borrowed for writing; nothing between them is touched.
+            return unsafe { self.copy_rows(guard, offset, &shape, target) };
+        }
+        let mut from = offset;
+        for row in rows {
+            self.copy(guard, from, row)?;
+            from = from.checked_add(storage_len(source_stride)).ok_or(Fault)?;
+        }
+        Ok(())
+    }
+
     /// Copies rows, the first of them from `offset` on and to the target's start, in one guarded region.
     ///
     /// # Errors
@@ -143,7 +170,7 @@ impl Mapping {
     /// The rows in `target` are valid for writes, and nobody else reads or writes them until this returns.
     #[inline]
     #[expect(unsafe_code, reason = "writes to an output that threads share")]
-    pub(crate) unsafe fn copy_rows(
+    unsafe fn copy_rows(
         &self,
         guard: &CopyGuard,
         offset: u64,
@@ -170,6 +197,27 @@ impl Mapping {
         let room = self.len.checked_sub(offset)?;
         if len <= room { Some(self.start.as_ptr().wrapping_add(offset)) } else { None }
     }
+}
+
+/// The memory that rows span, and their shape, where they are of one length and equally far apart.
+#[inline]
+fn spaced(rows: &mut [&mut [u8]], source_stride: usize) -> Option<(*mut [u8], Rows)> {
+    let (count, row_bytes) = (rows.len(), rows.first()?.len());
+    // The routine goes from row to row by address, so that each row's memory must be known to be reached by one.
+    let mut addresses = rows.iter_mut().map(|row| (row.as_mut_ptr().expose_provenance(), row.len()));
+    let (first, _) = addresses.next()?;
+    let mut target_stride = row_bytes;
+    for (number, (address, len)) in (1..).zip(addresses) {
+        if number == 1 {
+            target_stride = address.checked_sub(first)?;
+        }
+        if len != row_bytes || address != first.checked_add(target_stride.checked_mul(number)?)? {
+            return None;
+        }
+    }
+    let shape = Rows { rows: count, row_bytes, source_stride, target_stride };
+    let target = std::ptr::with_exposed_provenance_mut::<u8>(first);
+    Some((std::ptr::slice_from_raw_parts_mut(target, shape.target_bytes()?), shape))
 }
 
 impl Drop for Mapping {

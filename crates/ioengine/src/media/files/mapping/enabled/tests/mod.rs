@@ -77,6 +77,42 @@ fn rows_equal_slices_and_nothing_between_them_is_written() {
 }
 
 #[test]
+fn rows_of_any_memory_are_filled_in_order() {
+    let (file, bytes) = numbered(40_000);
+    let mapping = mapped(&file);
+    let guard = CopyGuard::look().unwrap();
+    // Equally far apart; of different lengths; the other way round; one; none.
+    for pieces in [vec![10; 40], vec![1, 50, 3, 4000, 0, 9], vec![64; 2], vec![100], vec![]] {
+        for (is_reversed, gap) in [(false, 0), (false, 6), (true, 6)] {
+            let total: usize = pieces.iter().map(|len| len + gap).sum();
+            let mut target = vec![0; total];
+            let mut rest = target.as_mut_slice();
+            let mut rows: Vec<&mut [u8]> = Vec::new();
+            for len in &pieces {
+                let (row, after) = rest.split_at_mut(*len);
+                rows.push(row);
+                rest = &mut after[gap..];
+            }
+            if is_reversed {
+                rows.reverse();
+            }
+            mapping.scatter(&guard, 5, 70, &mut rows).unwrap();
+            for (number, row) in rows.iter().enumerate() {
+                assert_eq!(**row, bytes[5 + number * 70..][..row.len()], "{pieces:?} {gap}");
+            }
+            drop(rows);
+            let written = target.iter().filter(|byte| **byte != 0).count();
+            assert!(written <= pieces.iter().sum(), "between the rows");
+        }
+    }
+    let (mut first, mut last) = ([0; 8], [0; 8]);
+    let rows = &mut [first.as_mut_slice(), last.as_mut_slice()];
+    assert_eq!(mapping.scatter(&guard, 0, 39_992, rows), Ok(()));
+    assert_eq!(mapping.scatter(&guard, 0, 39_993, rows), Err(Fault));
+    assert_eq!(mapping.scatter(&guard, 0, usize::MAX, rows), Err(Fault));
+}
+
+#[test]
 fn what_lies_beyond_the_mapping_is_a_fault() {
     let (file, _) = numbered(10_000);
     let mapping = mapped(&file);
