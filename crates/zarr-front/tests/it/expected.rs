@@ -5,7 +5,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use swath_zarr_front::{Array, ErrorKind, Selection};
+use swath_ioengine::{FileAccess, LocalFiles};
+use swath_zarr_front::{Array, ErrorKind, Selection, Store};
 
 /// What became of one array.
 enum Outcome {
@@ -101,6 +102,10 @@ fn check(path: &Path, entry: &Value) -> Result<Outcome, String> {
         return Err(format!("shape {:?}, wanted {shape:?}", array.shape()));
     }
     compare(&array, &Selection::all(), whole)?;
+    let mapped = LocalFiles::open(path, FileAccess::Mapped).map_err(|error| error.to_string())?;
+    let mapped =
+        Array::open_in(&Store::new(mapped.medium(), "", "mapped"), "").map_err(|error| error.to_string())?;
+    compare(&mapped, &Selection::all(), whole)?;
     let slices = entry["slices"].as_object();
     let mut compared = 0;
     for slice in slices.into_iter().flat_map(|slices| slices.values()) {

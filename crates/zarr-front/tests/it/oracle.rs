@@ -6,7 +6,9 @@ use proptest::prelude::*;
 use std::num::NonZeroI64;
 use std::sync::OnceLock;
 use std::time::Duration;
-use swath_ioengine::{Engine, EngineConfig, Limits, SimulatedConfig, SimulatedRemote};
+use swath_ioengine::{
+    Engine, EngineConfig, FileAccess, Limits, LocalFiles, SimulatedConfig, SimulatedRemote,
+};
 use swath_zarr_front::{Array, AxisSelection, ReadOptions, Selection, Store};
 
 /// The shapes along one axis: elements, and chunks of each level, each a multiple of the next.
@@ -45,9 +47,20 @@ fn spec() -> impl Strategy<Value = Spec> {
         let compressor = prop::sample::select(vec![None, Some("zstd"), Some("gzip"), Some("crc32c")]);
         let element = (prop::sample::select(vec![1usize, 2, 4, 8]), any::<bool>(), compressor);
         let chances = (prop::sample::select(vec![0u32, 10, 60]), any::<bool>(), any::<u64>());
-        (prop::collection::vec(axis(), rank), kind, element, chances).prop_map(make)
+        let axes = (prop::collection::vec(axis(), rank), prop::sample::select(vec![1u64, WIDE]));
+        let axes = axes.prop_map(|(mut axes, factor)| {
+            if let Some((length, extents)) = axes.last_mut() {
+                *length *= factor;
+                *extents = extents.map(|extent| extent * factor);
+            }
+            axes
+        });
+        (axes, kind, element, chances).prop_map(make)
     })
 }
+
+/// Makes rows long enough that mapped chunks are copied row by row.
+const WIDE: u64 = 37;
 
 /// Size, byte order and compressor.
 type Stored = (usize, bool, Option<&'static str>);
@@ -168,7 +181,15 @@ proptest! {
         duplicate in any::<bool>(),
     ) {
         let written = spec.write();
-        let mut selections: Vec<Selection> = numbers.iter().map(|numbers| selection(&spec.shape, numbers)).collect();
+        let factor = if spec.shape.last().is_some_and(|length| 14 < *length) { i64::try_from(WIDE).unwrap() } else { 1 };
+        let scaled = |numbers: &Vec<(u8, i64, i64, i64, i64)>| {
+            let mut numbers = numbers.clone();
+            if let Some((_, start, stop, _, index)) = spec.shape.len().checked_sub(1).and_then(|last| numbers.get_mut(last)) {
+                (*start, *stop, *index) = (*start * factor, *stop * factor + 5, *index * factor);
+            }
+            selection(&spec.shape, &numbers)
+        };
+        let mut selections: Vec<Selection> = numbers.iter().map(scaled).collect();
         if duplicate && let Some(first) = selections.first().cloned() {
             selections.push(first);
         }
@@ -181,6 +202,9 @@ proptest! {
         let folder = written.folder();
         let array = Array::open(folder.path()).unwrap().with_engine(engine());
         check(&array, &written, &selections, "files")?;
+        let mapped = LocalFiles::open(folder.path(), FileAccess::Mapped).unwrap();
+        let array = Array::open_in(&Store::new(mapped.medium(), "", "mapped"), "").unwrap().with_engine(engine());
+        check(&array, &written, &selections, "mapped")?;
 
         let config = SimulatedConfig { latency: Duration::from_micros(50), jitter: Duration::from_micros(100), ..SimulatedConfig::default() };
         let remote = SimulatedRemote::new(config).unwrap();
