@@ -60,7 +60,7 @@ pub use gzip::GzipCodec;
 pub use layout::{ByteOrder, ChunkLayout, Element};
 pub use lz4::Lz4Codec;
 pub use scratch::Scratch;
-pub use stitch::{AxisTile, CutAxis, Output, Tile};
+pub use stitch::{AxisTile, CutAxis, Output, OutputMemory, Tile};
 pub use transpose::{TransposeCodec, TransposeOrder};
 pub use zlib::ZlibCodec;
 pub use zstd::ZstdCodec;

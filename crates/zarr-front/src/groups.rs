@@ -66,6 +66,10 @@ impl Groups {
                 continue;
             }
             let result = u32::try_from(result).map_err(|_| too_many())?;
+            if let Some(member) = only_member(output, compiled, result) {
+                members.push(member);
+                continue;
+            }
             add_members(output, compiled, &mut members, Member { object: 0, result, tiles: 1 }, 0)?;
         }
         sort(&mut members);
@@ -167,6 +171,23 @@ impl Groups {
         unravel(object, objects, &mut coordinates);
         coordinates
     }
+}
+
+/// The one member of a result that lies in one object, as most crops do.
+#[inline]
+fn only_member(output: &Output<'_>, compiled: &Compiled, result: u32) -> Option<Member> {
+    let mut only = Member { object: 0, result, tiles: 1 };
+    for (axis, (extent, objects)) in compiled.chunks_per_object.iter().zip(&compiled.objects).enumerate() {
+        let (cut, extent) = (output.axis(result as usize, axis)?, (*extent).max(1));
+        let (first, last) = (cut.chunk(0), cut.chunk(cut.tile_count() - 1));
+        let object = first / extent;
+        if extent <= last.abs_diff(object * extent) || last < object * extent {
+            return None;
+        }
+        only.object = only.object * objects + object;
+        only.tiles = only.tiles.saturating_mul(u32::try_from(cut.tile_count()).unwrap_or(u32::MAX));
+    }
+    Some(only)
 }
 
 /// Notes every object that a result touches. `so_far` holds the number of the object, and the tiles, along the axes

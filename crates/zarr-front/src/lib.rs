@@ -14,6 +14,7 @@ mod index_cache;
 mod metadata;
 mod node;
 mod placement;
+mod plan_memory;
 mod raveling;
 mod read;
 mod read_batch;

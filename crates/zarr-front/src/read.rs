@@ -1,6 +1,7 @@
 //! Reading: selections in, arrays out, blocking and async over one batch.
 
 use crate::array::Array;
+use crate::plan_memory::PlanMemory;
 use crate::read_batch::{ReadBatch, Results};
 use crate::selection::{element_count, output_shape, resolve_into};
 use crate::{AxisSelection, DataType, Error, ErrorKind, ResolvedAxis, Selection};
@@ -245,12 +246,15 @@ impl<'a> ReadPlan<'a> {
             )));
         }
         let engine = self.array.engine();
+        let memory = engine.extension::<PlanMemory>();
         let output = Output::new(target, self.array.data_type().size_bytes(), self.array.shape().len())?;
-        let results = Results::new(self.project(output)?);
+        let results = Results::new(self.project(output.with_memory(memory.take()))?);
         let batch = ReadBatch::new(Arc::clone(&self.array.inner), &results, &engine)?;
         let run = engine.run(&batch, &options.run());
         drop(batch);
-        self.judge(run, results).map(drop)
+        let output = self.judge(run, results)?;
+        memory.put(output.into_parts().1);
+        Ok(())
     }
 
     async fn read_async(&self, options: &ReadOptions<'_>) -> Result<Vec<u8>, Error> {

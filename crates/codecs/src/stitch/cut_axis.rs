@@ -26,9 +26,7 @@ pub struct CutAxis {
     /// The first element's distance from the side of its chunk that the axis comes from.
     lead: u64,
     count: u64,
-    /// From one element to the next, either way.
-    stride: u64,
-    is_backward: bool,
+    step: i64,
     extent: u64,
     tile_count: u64,
 }
@@ -47,7 +45,8 @@ impl CutAxis {
             Some(_) if extent < stride => count,
             Some(last) => (lead.saturating_add(last.saturating_mul(stride)) / extent).saturating_add(1),
         };
-        CutAxis { first_chunk, lead, count, stride, is_backward, extent, tile_count }
+        let step = if step == 0 { 1 } else { step };
+        CutAxis { first_chunk, lead, count, step, extent, tile_count }
     }
 
     /// Elements of the result along the axis.
@@ -59,8 +58,18 @@ impl CutAxis {
     /// From one element to the next; negative goes backwards.
     #[inline]
     pub fn step(&self) -> i64 {
-        let step = i64::try_from(self.stride).unwrap_or(i64::MAX);
-        if self.is_backward { -step } else { step }
+        self.step
+    }
+
+    /// From one element to the next, either way.
+    #[inline]
+    fn stride(&self) -> u64 {
+        self.step.unsigned_abs()
+    }
+
+    #[inline]
+    fn is_backward(&self) -> bool {
+        self.step < 0
     }
 
     /// Tiles, which is chunks that some element lies in.
@@ -78,9 +87,9 @@ impl CutAxis {
         // Of the first element, from the side of the tile's chunk that the axis comes from.
         let within = self
             .lead
-            .saturating_add(first.saturating_mul(self.stride))
+            .saturating_add(first.saturating_mul(self.stride()))
             .saturating_sub(distance.saturating_mul(self.extent));
-        let source_start = if self.is_backward { (self.extent - 1).saturating_sub(within) } else { within };
+        let source_start = if self.is_backward() { (self.extent - 1).saturating_sub(within) } else { within };
         AxisTile { chunk: self.chunk_at(distance), source_start, count, target_start: first }
     }
 
@@ -97,7 +106,7 @@ impl CutAxis {
             return 0..0;
         }
         // Chunks from the first one on, in the axis's direction.
-        let (near, far) = if self.is_backward {
+        let (near, far) = if self.is_backward() {
             let past = self.first_chunk.saturating_add(1);
             (past.saturating_sub(high), past.saturating_sub(low))
         } else {
@@ -110,40 +119,40 @@ impl CutAxis {
     /// Tiles whose chunks are fewer than `distance` chunks away from the first one's.
     #[inline]
     fn tiles_before(&self, distance: u64) -> u64 {
-        if self.stride <= self.extent {
+        if self.stride() <= self.extent {
             return distance.min(self.tile_count);
         }
         // One element a tile: those before the chunk's near side.
         let room = distance.saturating_mul(self.extent).saturating_sub(self.lead);
-        room.div_ceil(self.stride).min(self.tile_count)
+        room.div_ceil(self.stride()).min(self.tile_count)
     }
 
     /// The first element of the result that lies in a tile.
     #[inline]
     fn first_element(&self, number: u64) -> u64 {
-        if self.extent < self.stride || number == 0 {
+        if self.extent < self.stride() || number == 0 {
             return number.min(self.count);
         }
         if self.tile_count <= number {
             return self.count;
         }
         let before = number.saturating_mul(self.extent).saturating_sub(self.lead);
-        let before = if self.stride == 1 { before } else { before.div_ceil(self.stride) };
+        let before = if self.step == 1 { before } else { before.div_ceil(self.stride()) };
         before.min(self.count)
     }
 
     /// Chunks between a tile's and the first one's.
     #[inline]
     fn distance(&self, number: u64) -> u64 {
-        if self.stride <= self.extent {
+        if self.stride() <= self.extent {
             return number;
         }
-        self.lead.saturating_add(number.saturating_mul(self.stride)) / self.extent
+        self.lead.saturating_add(number.saturating_mul(self.stride())) / self.extent
     }
 
     #[inline]
     fn chunk_at(&self, distance: u64) -> u64 {
-        if self.is_backward {
+        if self.is_backward() {
             self.first_chunk.saturating_sub(distance)
         } else {
             self.first_chunk.saturating_add(distance)

@@ -10,4 +10,4 @@ mod cut_axis;
 mod output;
 
 pub use cut_axis::{AxisTile, CutAxis};
-pub use output::{Output, Tile};
+pub use output::{Output, OutputMemory, Tile};

@@ -29,6 +29,27 @@ pub struct Output<'m> {
     memory: PhantomData<&'m mut [u8]>,
 }
 
+/// The memory of an output's plan, kept from one output for the next: fresh memory costs more in page faults than what is
+/// put there.
+#[derive(Default)]
+pub struct OutputMemory {
+    results: Vec<ResultPlace>,
+    axes: Vec<AxisPlace>,
+    tiles: Vec<AxisTile>,
+    claims: Vec<AtomicU64>,
+}
+
+impl OutputMemory {
+    /// Bytes that it holds.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.results.capacity() * size_of::<ResultPlace>()
+            + self.axes.capacity() * size_of::<AxisPlace>()
+            + self.tiles.capacity() * size_of::<AxisTile>()
+            + self.claims.capacity() * size_of::<AtomicU64>()
+    }
+}
+
 /// Where a result lies.
 #[derive(Clone, Copy, Debug)]
 struct ResultPlace {
@@ -42,13 +63,13 @@ struct AxisPlace {
     cut: CutAxis,
     target_stride: usize,
     /// Its first tile among the listed ones; [`UNLISTED`] where they are worked out each time.
-    first_tile: usize,
+    first_tile: u32,
 }
 
 /// Axes of more tiles are not listed: memory is for results, not for what can be computed.
 const LISTED_TILES_MAX: u64 = 64;
 
-const UNLISTED: usize = usize::MAX;
+const UNLISTED: u32 = u32::MAX;
 
 // SAFETY: the memory is plain bytes, written only through tiles, each of which is claimed by one thread.
 #[expect(unsafe_code, reason = "shares memory between the threads that fill it")]
@@ -111,6 +132,17 @@ impl<'m> Output<'m> {
         })
     }
 
+    /// The output with memory for its plan that another has used. It must have no results yet; what it has is lost.
+    #[must_use]
+    pub fn with_memory(self, mut memory: OutputMemory) -> Output<'m> {
+        memory.results.clear();
+        memory.axes.clear();
+        memory.tiles.clear();
+        memory.claims.clear();
+        let OutputMemory { results, axes, tiles, claims } = memory;
+        Output { results, axes, tiles, claims, used: 0, tile_count: 0, ..self }
+    }
+
     /// Adds the next result, behind those before it. A result with an axis of no elements is empty.
     ///
     /// # Errors
@@ -131,7 +163,7 @@ impl<'m> Output<'m> {
         let bytes = self.lay_out(first_axis).inspect_err(|_| self.axes.truncate(first_axis))?;
         for axis in &mut self.axes[first_axis..] {
             if axis.cut.tile_count() <= LISTED_TILES_MAX {
-                axis.first_tile = self.tiles.len();
+                axis.first_tile = u32::try_from(self.tiles.len()).unwrap_or(UNLISTED);
                 self.tiles.extend((0..axis.cut.tile_count()).map(|number| axis.cut.tile(number)));
             }
         }
@@ -191,7 +223,10 @@ impl<'m> Output<'m> {
     fn tile_at(&self, axis: &AxisPlace, number: u64) -> AxisTile {
         match axis.first_tile {
             UNLISTED => axis.cut.tile(number),
-            first => self.tiles.get(first + memory(number)).copied().unwrap_or_else(|| axis.cut.tile(number)),
+            first => {
+                let listed = self.tiles.get(first as usize + memory(number));
+                listed.copied().unwrap_or_else(|| axis.cut.tile(number))
+            }
         }
     }
 
@@ -225,7 +260,13 @@ impl<'m> Output<'m> {
 
     /// The memory of an output of its own; `None` of a lent one.
     pub fn into_owned(self) -> Option<Vec<u8>> {
-        self.owner
+        self.into_parts().0
+    }
+
+    /// The memory of an output of its own (`None` of a lent one), and that of its plan.
+    pub fn into_parts(self) -> (Option<Vec<u8>>, OutputMemory) {
+        let Output { owner, results, axes, tiles, claims, .. } = self;
+        (owner, OutputMemory { results, axes, tiles, claims })
     }
 }
 
