@@ -22,6 +22,9 @@ pub struct Limits {
     pub submit_batch: usize,
     /// Physical reads that one lane keeps in flight on remote media. Default 256.
     pub remote_depth: usize,
+    /// Threads, over all lanes, that wait for reads of network file systems, each for one read. A lane has its share,
+    /// but at least 16, and no more than `local_depth`. Default 512: see docs/decisions/0007-slow-file-systems.md.
+    pub waiting_threads_max: usize,
     /// Bytes in flight (asked for, or read and not yet delivered), over all lanes. Default 256 MiB.
     pub in_flight_bytes_max: usize,
     /// Bytes of one merged read. Default 256 KiB, so that the bytes are still in a 1 MiB second-level cache
@@ -58,6 +61,7 @@ impl Default for Limits {
             local_depth: 128,
             submit_batch: 32,
             remote_depth: 256,
+            waiting_threads_max: 512,
             in_flight_bytes_max: 256 << 20,
             merged_bytes_max: 256 << 10,
             merged_parts_max: 64,
@@ -92,7 +96,15 @@ impl Limits {
             ..self
         }
     }
+
+    /// Threads of one lane that may wait for reads.
+    pub(crate) fn waiting_threads(&self) -> usize {
+        (self.waiting_threads_max / self.lanes.max(1)).max(LANE_THREADS_MIN)
+    }
 }
+
+/// A lane with fewer threads would leave a network idle.
+const LANE_THREADS_MIN: usize = 16;
 
 /// More threads than any machine has processors for.
 const LANES_MAX: usize = 4096;

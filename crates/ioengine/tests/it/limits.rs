@@ -30,11 +30,12 @@ fn check(kind: Kind, limits: Limits) {
 #[test]
 fn no_bound_of_zero_or_one_hangs() {
     type Set = fn(&mut Limits, usize);
-    let bounds: [Set; 16] = [
+    let bounds: [Set; 17] = [
         |limits, value| limits.lanes = value,
         |limits, value| limits.local_depth = value,
         |limits, value| limits.submit_batch = value,
         |limits, value| limits.remote_depth = value,
+        |limits, value| limits.waiting_threads_max = value,
         |limits, value| limits.in_flight_bytes_max = value,
         |limits, value| limits.merged_bytes_max = value,
         |limits, value| limits.merged_parts_max = value,

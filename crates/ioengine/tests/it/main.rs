@@ -16,6 +16,10 @@ mod freshness;
 mod hand_over;
 mod lifetimes;
 mod limits;
+#[cfg(target_os = "linux")]
+mod loop_device;
 mod oracle;
 mod remote;
+mod slow_files;
+mod slow_fs;
 mod stand;

@@ -1,6 +1,8 @@
 //! Test stands: a medium of each kind, holding given objects, and an engine to read them with.
 
+use crate::slow_fs::{self, Cache, SlowFs, Slowness};
 use std::any::Any;
+use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 use swath_ioengine::{
@@ -17,6 +19,14 @@ pub(crate) enum Kind {
     Mapped,
     InlineFiles,
     InlineMapped,
+    /// Files over FUSE, by the probe's choice and by the mechanisms themselves.
+    Fuse,
+    FuseThreads,
+    FuseIoUring,
+    /// Over FUSE, with short reads that no page cache hides.
+    ShortFuse(u64),
+    /// In a directory that some other file system is mounted on.
+    Mounted(&'static Path),
     Simulated,
     FaultyMemory(u64),
     FaultyFiles(u64),
@@ -52,6 +62,12 @@ impl Kind {
         self == Kind::Simulated
     }
 
+    /// Whether there is such a medium here. Says why not.
+    pub(crate) fn is_here(self) -> bool {
+        let is_fuse = matches!(self, Kind::Fuse | Kind::FuseThreads | Kind::FuseIoUring | Kind::ShortFuse(_));
+        !is_fuse || slow_fs::is_here()
+    }
+
     /// A stand with two lanes, or one that reads on the calling thread as far as it can.
     pub(crate) fn stand(self) -> Stand {
         self.stand_with(Limits { lanes: 2, ..Limits::default() })
@@ -77,6 +93,18 @@ impl Kind {
                 files(engine, FileAccess::Probe, Some(recoverable(seed)))
             }
             Kind::FaultyThreads(seed) => files(engine, FileAccess::PreadThreads, Some(recoverable(seed))),
+            Kind::Fuse => over_fuse(engine, FileAccess::Probe, Slowness::default()),
+            Kind::FuseThreads => over_fuse(engine, FileAccess::PreadThreads, uncached()),
+            Kind::FuseIoUring => over_fuse(engine, FileAccess::IoUring, Slowness::default()),
+            Kind::ShortFuse(seed) => {
+                let slowness = Slowness { seed, short_per_mille: 300, ..uncached() };
+                over_fuse(engine, FileAccess::Probe, slowness)
+            }
+            Kind::Mounted(path) => {
+                let folder = tempfile::tempdir_in(path).unwrap();
+                let path = folder.path().to_owned();
+                files_in(engine, FileAccess::Probe, None, (&path, &path), Box::new(folder))
+            }
             Kind::Simulated => simulated(engine),
         }
     }
@@ -111,7 +139,29 @@ fn memory(engine: Engine, plan: Option<FaultPlan>) -> Stand {
 fn files(engine: Engine, access: FileAccess, plan: Option<FaultPlan>) -> Stand {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_owned();
-    let medium = faulty(LocalFiles::open(&path, access).unwrap().medium(), plan);
+    files_in(engine, access, plan, (&path, &path), Box::new(folder))
+}
+
+fn over_fuse(engine: Engine, access: FileAccess, slowness: Slowness) -> Stand {
+    let mounted = SlowFs::mount(slowness).unwrap();
+    let (read, written) = (mounted.path(), mounted.files());
+    files_in(engine, access, None, (&read, &written), Box::new(mounted))
+}
+
+fn uncached() -> Slowness {
+    Slowness { cache: Cache::None, ..Slowness::default() }
+}
+
+/// Files that are read at one path, and written at another.
+fn files_in(
+    engine: Engine,
+    access: FileAccess,
+    plan: Option<FaultPlan>,
+    (read, written): (&Path, &Path),
+    keeps: Box<dyn Any + Send + Sync>,
+) -> Stand {
+    let medium = faulty(LocalFiles::open(read, access).unwrap().medium(), plan);
+    let path = written.to_owned();
     let put = Box::new(move |key: &str, bytes: &[u8]| {
         let target = path.join(key);
         std::fs::create_dir_all(target.parent().unwrap()).unwrap();
@@ -119,7 +169,7 @@ fn files(engine: Engine, access: FileAccess, plan: Option<FaultPlan>) -> Stand {
         std::fs::write(&next, bytes).unwrap();
         std::fs::rename(&next, &target).unwrap();
     });
-    Stand { engine, medium, put, _keeps: Box::new(folder) }
+    Stand { engine, medium, put, _keeps: keeps }
 }
 
 fn simulated(engine: Engine) -> Stand {

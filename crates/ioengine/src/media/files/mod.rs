@@ -1,6 +1,14 @@
-//! Local files: by io_uring where a probe shows that it works, else by a pool of threads; on a caller's thread by reads
+//! Files: by io_uring where a probe shows that it works, else by a pool of threads; on a caller's thread by reads
 //! that do not wait.
+//!
+//! Network file systems (`file_system.rs` knows them by their `statfs` number) are read by threads, one for each read in
+//! flight: [`Limits::local_depth`](crate::Limits::local_depth) a lane,
+//! [`Limits::waiting_threads_max`](crate::Limits::waiting_threads_max) in all. On FUSE without a page cache
+//! io_uring has one read at a time under way, whatever its depth. Nor are their files mapped: a page fault waits for the
+//! network, and cannot be cancelled. What was measured is in docs/decisions/0007-slow-file-systems.md.
 
+#[cfg(target_os = "linux")]
+mod file_system;
 mod inline;
 mod mapped;
 mod mapping;
@@ -28,7 +36,8 @@ pub struct LocalFiles(Arc<Directory>);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileAccess {
     /// io_uring where a real read of this file system through it succeeds, else threads; files that are in the page
-    /// cache and read again and again through mappings. The default.
+    /// cache and read again and again through mappings. File systems of a network, and FUSE, by a thread for each read
+    /// in flight, and never through mappings. The default.
     #[default]
     Probe,
     /// Every file through a mapping from its first read on, also where that waits for the device. Where a mapping
@@ -63,6 +72,7 @@ impl LocalFiles {
         let mechanism = probe::choose(access, &descriptor).map_err(named)?;
         let path = path.to_owned();
         let mapping = match access {
+            FileAccess::Probe if mechanism.is_remote() => MappingUse::Never,
             FileAccess::Probe => MappingUse::WhereItPays(MappedBytes::new()),
             FileAccess::Mapped => MappingUse::Always,
             FileAccess::IoUring | FileAccess::PreadThreads => MappingUse::Never,

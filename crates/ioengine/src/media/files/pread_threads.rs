@@ -11,12 +11,10 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Threads of one lane's pool. Enough to hide a disk's latency; started one by one, as reads queue up.
-const THREADS_MAX: usize = 16;
-
 pub(super) struct PreadThreads {
     shared: Arc<Pool>,
     threads: Vec<JoinHandle<()>>,
+    threads_max: usize,
     in_flight: usize,
 }
 
@@ -44,19 +42,20 @@ struct Job {
 }
 
 impl PreadThreads {
-    pub(super) fn new(wake: &Arc<Wake>) -> PreadThreads {
+    /// A pool without threads: they are started one by one, as reads queue up, `threads_max` at most.
+    pub(super) fn new(wake: &Arc<Wake>, threads_max: usize) -> PreadThreads {
         let shared = Pool {
             jobs: Mutex::default(),
             added: Condvar::new(),
             done: Mutex::default(),
             wake: Arc::clone(wake),
         };
-        PreadThreads { shared: Arc::new(shared), threads: Vec::new(), in_flight: 0 }
+        PreadThreads { shared: Arc::new(shared), threads: Vec::new(), threads_max, in_flight: 0 }
     }
 
     /// Starts another thread where the queue is longer than the idle threads can take at once.
     fn grow(&mut self, queued: usize, idle: usize) {
-        if queued <= idle || THREADS_MAX <= self.threads.len() {
+        if queued <= idle || self.threads_max <= self.threads.len() {
             return;
         }
         let shared = Arc::clone(&self.shared);

@@ -1,6 +1,8 @@
 //! Choosing how a directory's files are read.
 
 use super::FileAccess;
+#[cfg(target_os = "linux")]
+use super::file_system::remote_name;
 use super::pread_threads::PreadThreads;
 use crate::driver::LocalDriver;
 use crate::wake::Wake;
@@ -20,7 +22,16 @@ enum Kind {
     #[cfg(target_os = "linux")]
     IoUring,
     PreadThreads,
+    /// As many of them as there may be reads in flight.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "network file systems are told on Linux only")
+    )]
+    RemoteThreads,
 }
+
+/// Threads of one lane's pool where they read from a disk: enough to hide its latency.
+const DISK_THREADS_MAX: usize = 16;
 
 impl Mechanism {
     pub(super) fn name(&self) -> &'static str {
@@ -28,7 +39,14 @@ impl Mechanism {
             #[cfg(target_os = "linux")]
             Kind::IoUring => "io_uring",
             Kind::PreadThreads => "pread threads",
+            // A name of its own, because media of one name share a lane's driver.
+            Kind::RemoteThreads => "pread threads, many",
         }
+    }
+
+    /// True where a read may wait for a network, so that no file should be mapped: a page fault would wait for it.
+    pub(super) fn is_remote(&self) -> bool {
+        self.kind == Kind::RemoteThreads
     }
 
     pub(super) fn describe(&self) -> String {
@@ -43,10 +61,16 @@ impl Mechanism {
                 Err(error) => {
                     // Rings are limited by memory and descriptors, so a later one may fail where the probe did not.
                     tracing::warn!(%error, "a lane has no io_uring and reads by threads instead");
-                    Ok(Box::new(PreadThreads::new(wake)))
+                    Ok(Box::new(PreadThreads::new(wake, DISK_THREADS_MAX.min(limits.local_depth))))
                 }
             },
-            Kind::PreadThreads => Ok(Box::new(PreadThreads::new(wake))),
+            Kind::PreadThreads => {
+                Ok(Box::new(PreadThreads::new(wake, DISK_THREADS_MAX.min(limits.local_depth))))
+            }
+            // Each read in flight is a thread that waits.
+            Kind::RemoteThreads => {
+                Ok(Box::new(PreadThreads::new(wake, limits.waiting_threads().min(limits.local_depth))))
+            }
         }
     }
 }
@@ -54,8 +78,14 @@ impl Mechanism {
 /// Chooses for the files below `directory`.
 #[cfg(target_os = "linux")]
 pub(super) fn choose(access: FileAccess, directory: &OwnedFd) -> Result<Mechanism, Error> {
+    let remote = remote_name(directory);
     if access == FileAccess::PreadThreads {
-        return Ok(Mechanism { kind: Kind::PreadThreads, reason: "asked for".to_owned() });
+        let kind = if remote.is_some() { Kind::RemoteThreads } else { Kind::PreadThreads };
+        return Ok(Mechanism { kind, reason: "asked for".to_owned() });
+    }
+    if let Some(name) = remote.filter(|_| access != FileAccess::IoUring) {
+        let reason = format!("{name} is not local: io_uring may wait for its reads one by one");
+        return Ok(Mechanism { kind: Kind::RemoteThreads, reason });
     }
     match super::uring::probe(directory) {
         Ok(what) => {
