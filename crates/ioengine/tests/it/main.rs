@@ -20,6 +20,7 @@ mod limits;
 mod loop_device;
 mod oracle;
 mod remote;
+mod resident;
 mod slow_files;
 mod slow_fs;
 mod stand;
