@@ -1,6 +1,6 @@
 //! From wanted ranges to the reads that are issued: merging neighbours, splitting giants, aligning. Pure.
 
-use crate::{ByteRange, storage_len};
+use crate::{ByteRange, memory_len, storage_len};
 
 /// One wanted range of an object whose size is known, or a bounded range of one whose size is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +10,16 @@ pub(crate) struct Part {
     /// Index of the logical read in its window.
     pub(crate) read: u32,
     pub(crate) placement: Placement,
+}
+
+impl Part {
+    /// The part and what it takes to make its ends multiples of `alignment`: the first byte, and how many.
+    pub(crate) fn span(&self, alignment: u64) -> (u64, usize) {
+        let before = memory_len(self.offset % alignment).unwrap_or(0);
+        let len = self.len.saturating_add(before);
+        let len = memory_len(alignment).ok().and_then(|alignment| len.checked_next_multiple_of(alignment));
+        (self.offset - storage_len(before), len.unwrap_or(usize::MAX))
+    }
 }
 
 /// Where a part's bytes go.
@@ -45,11 +55,12 @@ impl PhysicalRead {
 pub(crate) enum Piece {
     /// It covers its parts whole.
     Whole,
-    /// It is a piece of a split part, which starts `at` bytes into it.
+    /// It is a piece of a split part, `at` bytes from where the first piece starts: at the part's start, or that of the
+    /// block which the part starts in.
     Split {
         /// Index of the split in its window.
         split: u32,
-        /// Bytes from the part's start.
+        /// Bytes from the first piece's start.
         at: usize,
     },
 }
@@ -61,7 +72,8 @@ pub(crate) struct MergePolicy {
     pub(crate) merged_bytes_max: usize,
     pub(crate) merged_parts_max: usize,
     pub(crate) split_bytes: usize,
-    /// Offsets and lengths of issued reads are multiples of this many bytes (a power of two; 1 for buffered reads).
+    /// Offsets and lengths of issued reads are multiples of this many bytes: a power of two, of which `split_bytes` is a
+    /// multiple. 1 for reads through the page cache.
     pub(crate) alignment: u64,
 }
 
@@ -130,9 +142,10 @@ fn split(
 ) {
     let split = part_index(splits.len());
     let mut pieces = 0;
-    for at in (0..part.len).step_by(policy.split_bytes) {
-        let len = policy.split_bytes.min(part.len - at);
-        let range = ByteRange::Bounded { offset: part.offset + storage_len(at), len: storage_len(len) };
+    let (start, len) = part.span(policy.alignment);
+    for at in (0..len).step_by(policy.split_bytes) {
+        let len = policy.split_bytes.min(len - at);
+        let range = ByteRange::Bounded { offset: start + storage_len(at), len: storage_len(len) };
         reads.push(PhysicalRead {
             range,
             first_part: index,
@@ -222,8 +235,12 @@ mod tests {
 
     #[test]
     fn aligned_reads_cover_their_parts() {
-        let policy = MergePolicy { alignment: 512, ..POLICY };
+        let policy = MergePolicy { alignment: 512, split_bytes: 2048, ..POLICY };
         assert_eq!(planned(&mut [part(700, 100, 0)], &policy), [(512, 512, 1)]);
+        assert_eq!(
+            planned(&mut [part(700, 4000, 0)], &policy),
+            [(512, 2048, 1), (2560, 2048, 1), (4608, 512, 1)]
+        );
     }
 
     proptest! {
@@ -235,7 +252,7 @@ mod tests {
             shift in 0u32..10,
         ) {
             let policy = MergePolicy {
-                gap_bytes_max: gap, merged_parts_max: parts_max, alignment: 1 << shift, ..POLICY
+                gap_bytes_max: gap, merged_parts_max: parts_max, alignment: 1 << shift, split_bytes: 2048, ..POLICY
             };
             let mut parts: Vec<Part> = ranges.iter().enumerate()
                 .map(|(index, (offset, len))| part(*offset, *len, u32::try_from(index).unwrap())).collect();
@@ -255,8 +272,13 @@ mod tests {
                             covered[index] += part.len;
                         }
                         Piece::Split { at, .. } => {
-                            prop_assert_eq!(start, part.offset + at as u64);
-                            covered[index] += usize::try_from(end - start).unwrap();
+                            let (span_start, span_len) = part.span(policy.alignment);
+                            prop_assert_eq!(start, span_start + at as u64);
+                            prop_assert!(end <= span_start + span_len as u64);
+                            prop_assert!(start % policy.alignment == 0 && end % policy.alignment == 0);
+                            let part_end = part.offset + part.len as u64;
+                            let wanted = end.min(part_end) - start.max(part.offset);
+                            covered[index] += usize::try_from(wanted).unwrap();
                         }
                     }
                 }

@@ -18,6 +18,10 @@ impl CostModel {
     /// pairs of reads against one that bridges their gap, on Linux 6.18: see docs/decisions/0001-spike.md.
     pub const PAGE_CACHE: CostModel = CostModel { request_cost_ns: 200.0, byte_cost_ns: 0.1 };
 
+    /// A local device read past the page cache with its queue full: 7 µs a request and 0.58 ns a byte. From what `fio`
+    /// reached at 4 KiB, 64 KiB and 1 MiB on one virtual disk: see docs/decisions/0006-direct-reads.md.
+    pub const DEVICE: CostModel = CostModel { request_cost_ns: 7_000.0, byte_cost_ns: 0.58 };
+
     /// Bytes already in memory: nothing is gained by merging.
     pub const MEMORY: CostModel = CostModel { request_cost_ns: 0.0, byte_cost_ns: 1.0 };
 

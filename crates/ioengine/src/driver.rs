@@ -70,6 +70,18 @@ pub struct ReadOp<'a> {
     pub target: Option<ReadTarget>,
     /// Bytes of the target that earlier attempts filled: this read goes behind them.
     pub filled: usize,
+    /// Whether the read is of whole blocks, and goes past the page cache. What is left of a read that was cut short
+    /// within a block goes through it.
+    pub caching: Caching,
+}
+
+/// What a read has to do with the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caching {
+    /// Through it.
+    Cached,
+    /// Past it, as [`OpenObject::blocks`] said.
+    Bypassed,
 }
 
 /// Memory that a read fills. It travels into the driver and back, so that whoever holds it is the only one to touch
@@ -113,6 +125,9 @@ pub enum Outcome {
     WouldBlock,
     /// The read failed.
     Failed(Error),
+    /// The medium cannot read this object in whole blocks ([`Caching::Bypassed`]), now and later: the lane issues the read
+    /// again without that.
+    Refused,
     /// The read was interrupted (EINTR) or refused for now (EAGAIN): try again.
     Again,
 }

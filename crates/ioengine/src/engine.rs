@@ -4,8 +4,10 @@ use crate::batch_ref::BatchRef;
 use crate::batch_state::BatchState;
 use crate::counters::{Counters, Stats};
 use crate::deadlines::Deadlines;
+use crate::drivers::Drivers;
 use crate::handle_cache::HandleCache;
 use crate::lane::{AbortOnPanic, Candidate, Lane, LaneThread};
+use crate::medium::LocalMedium;
 use crate::wake::Pause;
 use crate::{Batch, Control, Error, ErrorKind, Freshness, Limits};
 use std::any::Any;
@@ -67,7 +69,7 @@ pub(crate) struct Shared {
     counters: Mutex<Vec<Arc<Counters>>>,
     #[expect(clippy::vec_box, reason = "a lane is large, and moves at every small batch")]
     inline_lanes: Mutex<Vec<Box<Lane>>>,
-    drivers: Mutex<Vec<String>>,
+    drivers: Mutex<Drivers>,
     extensions: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,
 }
 
@@ -186,7 +188,7 @@ impl Engine {
         for counters in lock(&self.0.shared.counters).iter() {
             counters.add_to(&mut stats);
         }
-        stats.drivers = lock(&self.0.shared.drivers).clone();
+        stats.drivers = lock(&self.0.shared.drivers).describe();
         stats
     }
 
@@ -322,11 +324,8 @@ impl Shared {
     }
 
     /// Notes a driver in use, once.
-    pub(crate) fn note_driver(&self, description: String) {
-        let mut drivers = lock(&self.drivers);
-        if !drivers.contains(&description) {
-            drivers.push(description);
-        }
+    pub(crate) fn note_driver(&self, name: &'static str, medium: &Arc<dyn LocalMedium>) {
+        lock(&self.drivers).note(name, medium);
     }
 
     /// Bytes that one lane may have in flight: its share of the budget, a share for the inline path included.

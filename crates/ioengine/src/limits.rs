@@ -20,6 +20,9 @@ pub struct Limits {
     /// Reads handed to a local driver before it is flushed. Default 32: the cost of one submission system call is
     /// then spread thin, while buffers of 8 KiB still fit a 1 MiB second-level cache.
     pub submit_batch: usize,
+    /// Bytes handed to a local driver before it is flushed. Default 4 MiB: reads of 1 MiB are then few enough at a time
+    /// for their buffers to be in cache still when they are used again.
+    pub submit_bytes_max: usize,
     /// Physical reads that one lane keeps in flight on remote media. Default 256.
     pub remote_depth: usize,
     /// Threads, over all lanes, that wait for reads of network file systems, each for one read. A lane has its share,
@@ -60,6 +63,7 @@ impl Default for Limits {
             lanes: std::thread::available_parallelism().map_or(1, usize::from).min(64),
             local_depth: 128,
             submit_batch: 32,
+            submit_bytes_max: 4 << 20,
             remote_depth: 256,
             waiting_threads_max: 512,
             in_flight_bytes_max: 256 << 20,

@@ -1,5 +1,6 @@
 //! The two seams behind which bytes live: synchronous local media and asynchronous remote sources.
 
+use crate::blocks::Blocks;
 use crate::driver::{DriverSite, LocalDriver};
 use crate::remote::{FetchRequest, Reply};
 use crate::resident::Resident;
@@ -115,6 +116,12 @@ pub trait OpenObject: Send + Sync + 'static {
     /// The object's bytes, where they can be had without a read and without waiting: lanes then take them at once,
     /// and no driver sees the reads. Asked once a window, with the bytes that the window wants.
     fn resident(&self, bytes: u64) -> Option<Resident<'_>>;
+    /// How the object's reads go past the page cache, where that is the better way now; `None` for reads of any range at
+    /// the medium's own costs. Asked once a window that [`resident`](OpenObject::resident) had nothing for, with the
+    /// bytes that its reads would bring into the page cache.
+    fn blocks(&self, bytes: u64) -> Option<Blocks>;
+    /// Told when a driver answered [`Outcome::Refused`](crate::Outcome::Refused): `blocks` is `None` from then on.
+    fn refuse_blocks(&self);
     /// For drivers, which know the handles of their own media.
     fn as_any(&self) -> &dyn Any;
 }

@@ -56,6 +56,7 @@ impl Lane {
                 self.brought(flight, bytes);
             }
             Outcome::Again => self.again(flight, target),
+            Outcome::Refused => self.refused(flight, target),
             Outcome::WouldBlock => self.defer(flight, target),
             Outcome::Failed(error) => self.failed(flight, target, error),
         }
@@ -107,17 +108,17 @@ impl Lane {
         }
     }
 
-    /// The bytes of a read that some part needs: less than its length where alignment reaches past the object's end.
+    /// The bytes of a read that some part needs: less than its length where blocks reach past the object's end.
     fn wanted_bytes(&self, flight: &Flight) -> usize {
         let whole = memory_len(flight.physical.range.len_max()).unwrap_or(usize::MAX);
-        if flight.physical.piece != Piece::Whole {
+        if whole <= flight.filled {
             return whole;
         }
         let Some(window) = self.windows.get(flight.window) else { return whole };
         let first = flight.physical.first_part as usize;
         let parts = window.memory.parts.iter().skip(first).take(flight.physical.part_count as usize);
         let end = parts.map(|part| part.offset + storage_len(part.len)).max().unwrap_or(0);
-        memory_len(end.saturating_sub(flight.physical.offset())).unwrap_or(whole)
+        memory_len(end.saturating_sub(flight.physical.offset())).map_or(whole, |wanted| wanted.min(whole))
     }
 
     fn brought(&mut self, flight: Flight, bytes: bytes::Bytes) {
@@ -154,6 +155,17 @@ impl Lane {
         self.submit(flight, target);
     }
 
+    /// Issues a read again through the page cache, and has the window's others go the same way.
+    fn refused(&mut self, flight: Flight, target: Option<ReadTarget>) {
+        if let Some(window) = self.windows.get_mut(flight.window) {
+            window.blocks = None;
+            if let Some(handle) = &window.handle {
+                handle.refuse_blocks();
+            }
+        }
+        self.again(flight, target);
+    }
+
     /// A merged read that failed is issued part by part, so that one bad range fails alone; unless it failed for a
     /// reason that all ranges of the object share.
     fn failed(&mut self, flight: Flight, target: Option<ReadTarget>, error: Error) {
@@ -165,10 +177,12 @@ impl Lane {
         self.counters.unmerged.add(1);
         let Some(window) = self.windows.get_mut(flight.window) else { return };
         let first = flight.physical.first_part;
+        let alignment = window.alignment();
         for part_number in first..first + flight.physical.part_count {
             if let Some(part) = window.memory.parts.get(part_number as usize) {
+                let (offset, len) = part.span(alignment);
                 window.memory.physical.push(PhysicalRead {
-                    range: ByteRange::Bounded { offset: part.offset, len: storage_len(part.len) },
+                    range: ByteRange::Bounded { offset, len: storage_len(len) },
                     first_part: part_number,
                     part_count: 1,
                     piece: Piece::Whole,
@@ -184,8 +198,7 @@ impl Lane {
     /// it is in flight here.
     fn defer(&mut self, flight: Flight, target: Option<ReadTarget>) {
         let Some(window) = self.windows.get_mut(flight.window) else { return };
-        let split_bytes = self.shared.config.limits.split_bytes;
-        window.give_back(&flight.physical, target, split_bytes, &mut self.pool);
+        window.give_back(&flight.physical, target, &mut self.pool);
         window.memory.physical.push(flight.physical);
         window.deferred = true;
         self.requeue(&flight);

@@ -70,7 +70,7 @@ impl Lane {
                 if let Some(window) = self.windows.get_mut(flight.window) {
                     fit_open_ended(window, first, bytes.len());
                     let held = flight.held.take();
-                    window.give_back(&flight.physical, held, usize::MAX, &mut self.pool);
+                    window.give_back(&flight.physical, held, &mut self.pool);
                 }
                 self.sink(flight.window, parts, start, Ok(Bytes::Here(&bytes)));
             }
@@ -99,7 +99,7 @@ impl Lane {
         }
         let (part, error, buffer) = (state.part as usize, state.error.take(), state.take_buffer());
         let budget = std::mem::take(&mut state.budget_bytes);
-        let start = window.memory.parts.get(part).map_or(0, |part| part.offset);
+        let start = state.start;
         let result = match (&buffer, error) {
             (_, Some(error)) => Err(error),
             (Some(buffer), None) => Ok(Bytes::Here(buffer.as_slice())),

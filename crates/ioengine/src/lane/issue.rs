@@ -5,7 +5,7 @@ use super::station::Reader;
 use super::{Arrived, Lane};
 use crate::buffer::capacity_for;
 use crate::coalesce::{PhysicalRead, Piece, Placement};
-use crate::driver::{ReadOp, ReadTarget};
+use crate::driver::{Caching, ReadOp, ReadTarget};
 use crate::remote::{FetchRequest, Reply};
 use crate::{Error, ErrorKind, Medium, memory_len};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,8 +16,10 @@ impl Lane {
     /// Issues reads of a station's windows until its depth, the byte budget or one submission's worth is reached.
     /// Returns how many.
     pub(super) fn issue(&mut self, station: usize) -> usize {
-        let mut issued = 0;
-        while issued < self.shared.config.limits.submit_batch {
+        let (mut issued, mut bytes) = (0, 0usize);
+        let limits = &self.shared.config.limits;
+        let (reads_max, bytes_max) = (limits.submit_batch, limits.submit_bytes_max);
+        while issued < reads_max && (issued == 0 || bytes < bytes_max) {
             let Station { queue_front: Some(index), has_room: true } = self.look(station) else { break };
             match self.next_physical(index) {
                 Some(physical) => {
@@ -30,6 +32,7 @@ impl Lane {
                     }
                     self.start((index, station), physical, budget_bytes);
                     issued += 1;
+                    bytes = bytes.saturating_add(physical_len(&physical));
                 }
                 None => {
                     self.stations[station].queue.pop_front();
@@ -87,11 +90,14 @@ impl Lane {
         let whole = memory_len(physical.range.len_max()).unwrap_or(usize::MAX);
         let part =
             self.windows.get(index).and_then(|window| window.memory.parts.get(physical.first_part as usize));
-        let Some(part) = part else { return whole };
+        let (Some(part), Some(window)) = (part, self.windows.get(index)) else { return whole };
         match physical.piece {
             Piece::Whole if part.placement == Placement::Direct || self.stations[station].lends() => whole,
             Piece::Whole => capacity_for(whole).unwrap_or(usize::MAX),
-            Piece::Split { at: 0, .. } => capacity_for(part.len).unwrap_or(usize::MAX),
+            Piece::Split { at: 0, split } => {
+                let len = window.memory.splits.get(split as usize).map_or(part.len, |split| split.len);
+                capacity_for(len).unwrap_or(usize::MAX)
+            }
             Piece::Split { .. } => 0,
         }
     }
@@ -122,7 +128,6 @@ impl Lane {
     /// their own bytes need one only where the bytes must come together with others.
     fn target_for(&mut self, flight: &Flight) -> Result<Option<ReadTarget>, Error> {
         let lends = self.stations[flight.station].lends();
-        let split_bytes = self.shared.config.limits.split_bytes;
         let Some(window) = self.windows.get_mut(flight.window) else { return Err(lost_window()) };
         let memory = &mut window.memory;
         let part = memory.parts.get(flight.physical.first_part as usize).ok_or_else(lost_window)?;
@@ -133,7 +138,10 @@ impl Lane {
         match flight.physical.piece {
             Piece::Split { split, at } => {
                 let split = memory.splits.get_mut(split as usize).ok_or_else(lost_window)?;
-                split.piece(at, part.len, split_bytes, output, &mut self.pool).map(Some)
+                // Blocks around a part do not fit its target.
+                let whole = (split.start, split.len) == (part.offset, part.len);
+                let fits = whole && (window.blocks.is_none() || part.placement == Placement::Direct);
+                split.piece(at, fits.then_some(output), &mut self.pool).map(Some)
             }
             Piece::Whole if lends => Ok(None),
             Piece::Whole if part.placement == Placement::Direct => Ok(output.take().map(ReadTarget::Output)),
@@ -158,7 +166,8 @@ impl Lane {
                 };
                 let offset = flight.physical.offset();
                 let slot = self.flights.insert(flight);
-                driver.submit(ReadOp { slot, object, offset, len, target, filled });
+                let caching = if window.blocks.is_some() { Caching::Bypassed } else { Caching::Cached };
+                driver.submit(ReadOp { slot, object, offset, len, target, filled, caching });
             }
             Reader::Remote => {
                 let Some((source, key)) =
@@ -201,6 +210,10 @@ impl Lane {
 struct Station {
     queue_front: Option<u32>,
     has_room: bool,
+}
+
+fn physical_len(physical: &PhysicalRead) -> usize {
+    memory_len(physical.range.len_max()).unwrap_or(usize::MAX)
 }
 
 fn lost_window() -> Error {

@@ -1,6 +1,7 @@
 //! A planned window while it is being read.
 
 use crate::batch_state::BatchState;
+use crate::blocks::Blocks;
 use crate::buffer::{AlignedBuffer, BufferPool};
 use crate::coalesce::{Part, PhysicalRead, Piece};
 use crate::driver::ReadTarget;
@@ -34,6 +35,8 @@ pub(crate) struct OpenWindow {
     pub(crate) replans: u32,
     pub(crate) memory: WindowMemory,
     pub(crate) handle: Option<Arc<dyn OpenObject>>,
+    /// Set where the reads are of whole blocks, past the page cache.
+    pub(crate) blocks: Option<Blocks>,
     /// The version read: the handle's, or what a remote source told.
     pub(crate) identity: Option<Identity>,
     /// The next of the physical reads to issue.
@@ -70,6 +73,7 @@ impl OpenWindow {
             replans,
             memory,
             handle: None,
+            blocks: None,
             identity: None,
             next: 0,
             unfinished: 0,
@@ -85,6 +89,11 @@ impl OpenWindow {
     /// Bytes of the budget that pieces of splits hold which arrived and wait for the others.
     pub(crate) fn held_bytes(&self) -> usize {
         self.memory.splits.iter().map(|split| split.budget_bytes).sum()
+    }
+
+    /// What the offsets and lengths of its reads are multiples of.
+    pub(crate) fn alignment(&self) -> u64 {
+        self.blocks.map_or(1, |blocks| blocks.block_bytes)
     }
 
     /// Physical reads not yet issued.
@@ -117,7 +126,6 @@ impl OpenWindow {
         &mut self,
         physical: &PhysicalRead,
         target: Option<ReadTarget>,
-        piece_bytes: usize,
         pool: &mut BufferPool,
     ) {
         let output = match target {
@@ -130,7 +138,7 @@ impl OpenWindow {
             let piece = memory
                 .splits
                 .get_mut(split as usize)
-                .and_then(|split| split.pieces.get_mut(at / piece_bytes));
+                .and_then(|split| split.pieces.get_mut(at / split.piece_bytes));
             if let Some(piece) = piece {
                 *piece = Some(output);
             }
@@ -145,6 +153,11 @@ impl OpenWindow {
 /// A part that is read in several pieces.
 pub(crate) struct Split {
     pub(crate) part: u32,
+    /// The first piece's first byte, and the bytes of all pieces: the part's, or those of the blocks that it lies in.
+    pub(crate) start: u64,
+    pub(crate) len: usize,
+    /// Bytes of each piece but the last.
+    piece_bytes: usize,
     pub(crate) remaining: u32,
     pub(crate) error: Option<Error>,
     /// Bytes that count against the budget until the part is delivered.
@@ -160,34 +173,42 @@ enum SplitMemory {
 }
 
 impl Split {
-    pub(crate) fn new(part: u32, pieces: u32) -> Split {
-        Split { part, remaining: pieces, error: None, budget_bytes: 0, pieces: Vec::new(), memory: None }
+    pub(crate) fn new((part, pieces): (u32, u32), (start, len): (u64, usize), piece_bytes: usize) -> Split {
+        Split {
+            part,
+            start,
+            len,
+            piece_bytes,
+            remaining: pieces,
+            error: None,
+            budget_bytes: 0,
+            pieces: Vec::new(),
+            memory: None,
+        }
     }
 
-    /// The memory of the piece that starts `at` bytes into the part, of `len` bytes in all, in pieces of
-    /// `piece_bytes`. The first call fixes where the part comes together: in `output`, or in a buffer.
+    /// The memory of the piece `at` bytes behind the first one's start. The first call fixes where the part comes
+    /// together: in `output`, where it is of as many bytes, or in a buffer.
     pub(crate) fn piece(
         &mut self,
         at: usize,
-        len: usize,
-        piece_bytes: usize,
-        output: &mut Option<BatchTarget>,
+        output: Option<&mut Option<BatchTarget>>,
         pool: &mut BufferPool,
     ) -> Result<ReadTarget, Error> {
         if self.memory.is_none() {
-            match output.take() {
+            match output.and_then(Option::take) {
                 Some(mut target) => {
-                    self.pieces = cut(target.as_mut_slice(), piece_bytes);
+                    self.pieces = cut(target.as_mut_slice(), self.piece_bytes);
                     self.memory = Some(SplitMemory::Output);
                 }
                 None => {
-                    let mut buffer = pool.take(len)?;
-                    self.pieces = cut(&mut buffer.as_mut_slice()[..len], piece_bytes);
+                    let mut buffer = pool.take(self.len)?;
+                    self.pieces = cut(&mut buffer.as_mut_slice()[..self.len], self.piece_bytes);
                     self.memory = Some(SplitMemory::Buffer(buffer));
                 }
             }
         }
-        let piece = self.pieces.get_mut(at / piece_bytes).and_then(Option::take);
+        let piece = self.pieces.get_mut(at / self.piece_bytes).and_then(Option::take);
         piece.map(ReadTarget::Output).ok_or_else(|| {
             Error::new(
                 crate::ErrorKind::Internal,

@@ -5,6 +5,7 @@ use super::station::{Reader, Station};
 use super::{Allowance, Lane, Site};
 use crate::batch::PlanContext;
 use crate::batch_state::{BatchState, Reach, Work};
+use crate::blocks::Blocks;
 use crate::coalesce::{MergePolicy, Part, PhysicalRead, Piece, Placement, coalesce};
 use crate::driver::DriverSite;
 use crate::error::medium_panicked;
@@ -12,7 +13,7 @@ use crate::handle_cache::Found;
 use crate::medium::LocalMedium;
 use crate::parking::Parked;
 use crate::window::{Cursor, LogicalRead, Planned, Window};
-use crate::{ByteRange, Error, ErrorKind, Medium, memory_len, storage_len};
+use crate::{ByteRange, CostModel, Error, ErrorKind, Medium, memory_len, storage_len};
 use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -123,7 +124,8 @@ impl Lane {
                 }
                 window.identity = Some(handle.identity().clone());
                 window.handle = Some(handle);
-                if let Err(window) = self.serve(window) {
+                if let Err(mut window) = self.serve(window) {
+                    window.blocks = blocks_of(&window);
                     self.queue(window, Some(medium));
                 }
             }
@@ -160,14 +162,7 @@ impl Lane {
 
     /// Coalesces the window's reads and queues it at its station.
     fn queue(&mut self, mut window: Box<OpenWindow>, medium: Option<&Arc<dyn LocalMedium>>) {
-        let cost = match (medium, &window.memory.storage.object) {
-            (Some(medium), _) => medium.cost(),
-            (None, Some(object)) => match &object.medium {
-                Medium::Remote(source) => source.cost(),
-                Medium::Local(medium) => medium.cost(),
-            },
-            (None, None) => return self.refuse(window, &no_object()),
-        };
+        let Some(cost) = cost_of(&window) else { return self.refuse(window, &no_object()) };
         let station = match self.station_for(medium) {
             Ok(station) => station,
             Err(error) => return self.refuse(window, &error),
@@ -176,18 +171,26 @@ impl Lane {
         let lends = self.stations[station].lends();
         // What is memory already gains nothing from merging or splitting.
         let resident = medium.is_some() && lends;
+        let alignment = window.alignment();
+        let split_bytes = match memory_len(alignment) {
+            Ok(alignment) if !resident => limits.split_bytes.next_multiple_of(alignment),
+            Ok(_) | Err(_) => usize::MAX,
+        };
         let policy = MergePolicy {
             gap_bytes_max: cost.gap_bytes_max(),
             merged_bytes_max: limits.merged_bytes_max,
             merged_parts_max: if resident { 1 } else { limits.merged_parts_max },
-            split_bytes: if resident { usize::MAX } else { limits.split_bytes },
-            alignment: 1,
+            split_bytes,
+            alignment,
         };
         let at_once = locate(&mut window, lends, policy.split_bytes);
         self.split_plan.clear();
         let WindowMemory { parts, physical, splits, .. } = &mut window.memory;
         coalesce(parts, &policy, physical, &mut self.split_plan);
-        splits.extend(self.split_plan.iter().map(|(part, pieces)| Split::new(*part, *pieces)));
+        for (part, pieces) in &self.split_plan {
+            let span = parts.get(*part as usize).map_or((0, 0), |part| part.span(alignment));
+            splits.push(Split::new((*part, *pieces), span, split_bytes));
+        }
         append_unlocated(&mut window);
         let wanted = self.count_window(&window);
         window.unfinished = window.memory.physical.len();
@@ -196,7 +199,9 @@ impl Lane {
         for (read, result) in at_once {
             self.deliver_at_once(index, read, result);
         }
-        if self.site == Site::Inline && !self.allow_inline(medium.is_some(), reads, wanted) {
+        // Reads past the page cache wait for the device.
+        let waits = self.windows.get(index).is_some_and(|window| window.blocks.is_some());
+        if self.site == Site::Inline && !self.allow_inline(medium.is_some() && !waits, reads, wanted) {
             return self.hand_over(index);
         }
         self.stations[station].queue.push_back(index);
@@ -256,6 +261,7 @@ impl Lane {
     fn station_for(&mut self, medium: Option<&Arc<dyn LocalMedium>>) -> Result<usize, Error> {
         let family = medium.map(|medium| medium.family());
         if let Some(index) = self.stations.iter().position(|station| station.serves(family)) {
+            self.note_driver(index, medium);
             return Ok(index);
         }
         let limits = &self.shared.config.limits;
@@ -268,13 +274,24 @@ impl Lane {
                 };
                 let driver = catch_unwind(AssertUnwindSafe(|| medium.driver(site)));
                 let driver = driver.unwrap_or_else(|panic| Err(medium_panicked(panic.as_ref())))?;
-                self.shared.note_driver(format!("{}: {}", driver.name(), medium.describe()));
                 let reader = Reader::Local { family: medium.family(), driver };
                 Station::new(reader, limits.local_depth)
             }
         };
         self.stations.push(station);
+        self.note_driver(self.stations.len() - 1, medium);
         Ok(self.stations.len() - 1)
+    }
+
+    /// Has statistics name the station's driver with the medium, once a run of windows of it.
+    fn note_driver(&mut self, station: usize, medium: Option<&Arc<dyn LocalMedium>>) {
+        let station = &mut self.stations[station];
+        if let (Some(medium), Reader::Local { driver, .. }) = (medium, &station.reader)
+            && station.noted != Arc::as_ptr(medium).addr()
+        {
+            station.noted = Arc::as_ptr(medium).addr();
+            self.shared.note_driver(driver.name(), medium);
+        }
     }
 
     /// Fails every read of a window that cannot be read at all.
@@ -310,13 +327,42 @@ fn no_object() -> Error {
     Error::new(ErrorKind::Internal, "a window was planned without an object")
 }
 
+/// How the window's reads go past the page cache, if they should.
+fn blocks_of(window: &OpenWindow) -> Option<Blocks> {
+    let handle = window.handle.as_ref()?;
+    let size = handle.size();
+    let reads = window.memory.storage.reads.iter();
+    let touched = reads.map(|read| {
+        let (offset, len) = read.range.resolve(size).unwrap_or((0, 0));
+        (offset % PAGE_BYTES + len).next_multiple_of(PAGE_BYTES)
+    });
+    let bytes = touched.sum();
+    // Media answer from what they know; one that panics is read as it always was.
+    catch_unwind(AssertUnwindSafe(|| handle.blocks(bytes))).ok().flatten()
+}
+
+/// What the page cache takes in for a byte that is read.
+const PAGE_BYTES: u64 = 4096;
+
+/// What the window's reads cost; `None` without an object.
+fn cost_of(window: &OpenWindow) -> Option<CostModel> {
+    if let Some(blocks) = &window.blocks {
+        return Some(blocks.cost);
+    }
+    window.memory.storage.object.as_ref().map(|object| match &object.medium {
+        Medium::Remote(source) => source.cost(),
+        Medium::Local(medium) => medium.cost(),
+    })
+}
+
 /// Collects where each read lies, and returns the reads that need no reading: those that lie outside the object, and
 /// those of no bytes. Open-ended reads of an object whose size is not known are left to [`append_unlocated`].
 fn locate(window: &mut OpenWindow, lends: bool, split_bytes: usize) -> Vec<(usize, Result<(), Error>)> {
     let mut at_once = Vec::new();
     let size = window.handle.as_ref().map(|handle| handle.size());
+    let blocks = window.blocks;
     let WindowMemory { storage, parts, .. } = &mut window.memory;
-    for (index, read) in storage.reads.iter().enumerate() {
+    for (index, read) in storage.reads.iter_mut().enumerate() {
         let located = match (size, read.range) {
             (Some(size), range) => range.resolve(size),
             // All that is known of the object is that it ends before the last offset there is.
@@ -326,8 +372,11 @@ fn locate(window: &mut OpenWindow, lends: bool, split_bytes: usize) -> Vec<(usiz
         match located.and_then(|located| fit(located, read, split_bytes)) {
             Ok((_, 0)) => at_once.push((index, Ok(()))),
             Ok((offset, len)) => {
-                let direct =
-                    !lends && read.target.as_ref().is_some_and(|target| DIRECT_BYTES_MIN <= target.len());
+                let direct = !lends
+                    && read.target.as_mut().is_some_and(|target| {
+                        DIRECT_BYTES_MIN <= target.len()
+                            && blocks.is_none_or(|blocks| blocks.fit(offset, target.as_mut_slice()))
+                    });
                 let placement = if direct { Placement::Direct } else { Placement::Buffered };
                 parts.push(Part { offset, len, read: number(index), placement });
             }

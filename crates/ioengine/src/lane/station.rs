@@ -10,6 +10,8 @@ pub(crate) struct Station {
     pub(crate) queue: VecDeque<u32>,
     pub(crate) in_flight: usize,
     pub(crate) depth: usize,
+    /// Address of the medium that statistics were last told of; 0 for none.
+    pub(crate) noted: usize,
 }
 
 /// How a station reads.
@@ -27,7 +29,7 @@ pub(crate) enum Reader {
 
 impl Station {
     pub(crate) fn new(reader: Reader, depth: usize) -> Station {
-        Station { reader, queue: VecDeque::new(), in_flight: 0, depth }
+        Station { reader, queue: VecDeque::new(), in_flight: 0, depth, noted: 0 }
     }
 
     pub(crate) fn serves(&self, family: Option<&str>) -> bool {

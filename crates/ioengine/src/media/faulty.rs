@@ -1,6 +1,7 @@
 //! Any medium, with seeded faults in front: for tests of engines, media and batches.
 
-use crate::driver::{Completion, DriverSite, LocalDriver, Outcome, ReadOp, TargetUse};
+use crate::blocks::Blocks;
+use crate::driver::{Caching, Completion, DriverSite, LocalDriver, Outcome, ReadOp, TargetUse};
 use crate::engine::lock;
 use crate::medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject, RemoteSource};
 use crate::random::Random;
@@ -23,6 +24,8 @@ pub struct FaultPlan {
     pub short_per_mille: u32,
     /// Reads that are interrupted (EINTR) or refused for now (EAGAIN).
     pub again_per_mille: u32,
+    /// Reads in whole blocks past the page cache that are refused, as file systems without O_DIRECT do.
+    pub refused_per_mille: u32,
     /// Reads whose completion is held back.
     pub held_per_mille: u32,
     /// Most times that a held completion is not found by a look for completions.
@@ -55,6 +58,7 @@ enum Fault {
     None,
     Short(u64),
     Again,
+    Refused,
     Error,
     /// One byte less, or one more.
     WrongLength(u64),
@@ -97,12 +101,14 @@ impl FaultyMedium {
 }
 
 impl Faults {
-    fn next(&self, site: TargetUse) -> Fault {
+    fn next(&self, site: TargetUse, caching: Caching) -> Fault {
         let number = self.reads.fetch_add(1, Ordering::Relaxed);
         let plan = &self.plan;
         let mut random = lock(&self.random);
         let fault = if plan.error_at == Some(number) || random.chance(plan.error_per_mille) {
             Fault::Error
+        } else if caching == Caching::Bypassed && random.chance(plan.refused_per_mille) {
+            Fault::Refused
         } else if random.chance(plan.again_per_mille) {
             Fault::Again
         } else if site == TargetUse::Fills && random.chance(plan.short_per_mille) {
@@ -177,6 +183,14 @@ impl OpenObject for FaultyObject {
         None
     }
 
+    fn blocks(&self, bytes: u64) -> Option<Blocks> {
+        self.inner.blocks(bytes)
+    }
+
+    fn refuse_blocks(&self) {
+        self.inner.refuse_blocks();
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -244,25 +258,26 @@ impl LocalDriver for FaultyDriver {
     }
 
     fn submit(&mut self, read: ReadOp<'_>) {
-        let ReadOp { slot, object, offset, len, target, filled } = read;
+        let ReadOp { slot, object, offset, len, target, filled, caching } = read;
         let Some(object) = object.as_any().downcast_ref::<FaultyObject>() else {
             let error = Error::new(ErrorKind::Internal, "not an object of a faulty medium");
             return self.done.push(Completion { slot, target, outcome: Outcome::Failed(error) });
         };
-        let fault = object.faults.next(self.inner.target_use());
+        let fault = object.faults.next(self.inner.target_use(), caching);
         let len = match fault {
             Fault::Error => {
                 let outcome = Outcome::Failed(object.faults.error());
                 return self.done.push(Completion { slot, target, outcome });
             }
             Fault::Again => return self.done.push(Completion { slot, target, outcome: Outcome::Again }),
+            Fault::Refused => return self.done.push(Completion { slot, target, outcome: Outcome::Refused }),
             Fault::Short(random) if 1 < len - filled => {
                 filled + 1 + usize::try_from(random % crate::storage_len(len - filled - 1)).unwrap_or(0)
             }
             Fault::Short(_) | Fault::WrongLength(_) | Fault::None => len,
         };
         self.pending.push((slot, fault, Arc::clone(&object.faults)));
-        self.inner.submit(ReadOp { slot, object: &object.inner, offset, len, target, filled });
+        self.inner.submit(ReadOp { slot, object: &object.inner, offset, len, target, filled, caching });
     }
 
     fn flush(&mut self) {
@@ -339,10 +354,12 @@ impl RemoteSource for FaultyRemote {
 
     fn fetch(&self, request: FetchRequest, reply: Reply) {
         // Sources retry by themselves, so that there is nothing between an answer and an error to inject here.
-        match self.faults.next(TargetUse::Fills) {
+        match self.faults.next(TargetUse::Fills, Caching::Cached) {
             Fault::Error => reply.complete(Err(self.faults.error())),
             Fault::Again => drop(reply),
-            Fault::None | Fault::Short(_) | Fault::WrongLength(_) => self.inner.fetch(request, reply),
+            Fault::None | Fault::Short(_) | Fault::WrongLength(_) | Fault::Refused => {
+                self.inner.fetch(request, reply)
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! Objects in memory: the medium that every other is compared with.
 
+use crate::blocks::Blocks;
 use crate::driver::{Completion, DriverSite, LocalDriver, Outcome, ReadOp, TargetUse};
 use crate::engine::lock;
 use crate::medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject};
@@ -147,6 +148,12 @@ impl OpenObject for MemoryObject {
     fn resident(&self, _bytes: u64) -> Option<Resident<'_>> {
         Some(Resident::lent(&self.bytes))
     }
+
+    fn blocks(&self, _bytes: u64) -> Option<Blocks> {
+        None
+    }
+
+    fn refuse_blocks(&self) {}
 
     fn as_any(&self) -> &dyn Any {
         self

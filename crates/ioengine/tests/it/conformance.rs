@@ -651,4 +651,8 @@ conforms! {
     faulty_files: Kind::FaultyFiles(12);
     faulty_files_by_threads: Kind::FaultyThreads(13);
     faulty_files_inline: Kind::FaultyInline(14);
+    files_direct: Kind::Direct;
+    files_direct_inline: Kind::InlineDirect;
+    faulty_files_direct: Kind::FaultyDirect(15);
+    refused_files_direct: Kind::RefusedDirect(16);
 }

@@ -10,6 +10,7 @@
 
 mod batches;
 mod conformance;
+mod direct;
 mod faults;
 mod files;
 mod freshness;

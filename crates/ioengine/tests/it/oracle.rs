@@ -135,4 +135,7 @@ agrees! {
     faulty_files: Kind::FaultyFiles;
     faulty_files_by_threads: Kind::FaultyThreads;
     faulty_files_inline: Kind::FaultyInline;
+    files_direct: |_| Kind::Direct;
+    faulty_files_direct: Kind::FaultyDirect;
+    refused_files_direct: Kind::RefusedDirect;
 }

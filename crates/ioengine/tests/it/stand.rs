@@ -32,6 +32,10 @@ pub(crate) enum Kind {
     FaultyFiles(u64),
     FaultyThreads(u64),
     FaultyInline(u64),
+    Direct,
+    InlineDirect,
+    FaultyDirect(u64),
+    RefusedDirect(u64),
 }
 
 type Put = dyn Fn(&str, &[u8]) + Send + Sync;
@@ -55,7 +59,14 @@ impl Stand {
 
 impl Kind {
     pub(crate) fn is_inline(self) -> bool {
-        matches!(self, Kind::InlineMemory | Kind::InlineFiles | Kind::InlineMapped | Kind::FaultyInline(_))
+        matches!(
+            self,
+            Kind::InlineMemory
+                | Kind::InlineFiles
+                | Kind::InlineMapped
+                | Kind::InlineDirect
+                | Kind::FaultyInline(_)
+        )
     }
 
     pub(crate) fn is_remote(self) -> bool {
@@ -104,6 +115,12 @@ impl Kind {
                 let folder = tempfile::tempdir_in(path).unwrap();
                 let path = folder.path().to_owned();
                 files_in(engine, FileAccess::Probe, None, (&path, &path), Box::new(folder))
+            }
+            Kind::Direct | Kind::InlineDirect => files(engine, FileAccess::Direct, None),
+            Kind::FaultyDirect(seed) => files(engine, FileAccess::Direct, Some(recoverable(seed))),
+            Kind::RefusedDirect(seed) => {
+                let plan = FaultPlan { refused_per_mille: 300, ..recoverable(seed) };
+                files(engine, FileAccess::Direct, Some(plan))
             }
             Kind::Simulated => simulated(engine),
         }

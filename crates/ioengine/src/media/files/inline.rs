@@ -68,7 +68,7 @@ impl LocalDriver for InlinePread {
     }
 
     fn submit(&mut self, read: ReadOp<'_>) {
-        let ReadOp { slot, object, offset, len, mut target, filled } = read;
+        let ReadOp { slot, object, offset, len, mut target, filled, caching: _ } = read;
         let outcome = self.read(object, (offset, len, filled), &mut target);
         self.done.push(Completion { slot, target, outcome });
     }

@@ -171,7 +171,7 @@ fn is_cached(mapping: &Mapping, descriptor: BorrowedFd<'_>) -> bool {
 }
 
 /// The kernel's clock of its last tick: no system call, and exact enough.
-fn now_ms() -> u64 {
+pub(super) fn now_ms() -> u64 {
     let now = clock_gettime(ClockId::MonotonicCoarse);
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
     seconds.saturating_mul(1000).saturating_add(u64::try_from(now.tv_nsec / 1_000_000).unwrap_or(0))

@@ -7,6 +7,7 @@
 //! io_uring has one read at a time under way, whatever its depth. Nor are their files mapped: a page fault waits for the
 //! network, and cannot be cancelled. What was measured is in docs/decisions/0007-slow-file-systems.md.
 
+mod direct;
 #[cfg(target_os = "linux")]
 mod file_system;
 mod inline;
@@ -21,6 +22,7 @@ mod uring;
 use crate::driver::{DriverSite, LocalDriver};
 use crate::medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject};
 use crate::{CostModel, Error, ErrorKind, Identity};
+use direct::{DataSet, DirectUse};
 use mapped::{MappedBytes, MappingUse};
 pub(crate) use mapping::{CopyGuard, Mapping};
 use open_file::OpenFile;
@@ -36,16 +38,22 @@ pub struct LocalFiles(Arc<Directory>);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileAccess {
     /// io_uring where a real read of this file system through it succeeds, else threads; files that are in the page
-    /// cache and read again and again through mappings. File systems of a network, and FUSE, by a thread for each read
-    /// in flight, and never through mappings. The default.
+    /// cache and read again and again through mappings; files that are not in it, and would not come to stay there, past
+    /// it (docs/decisions/0006-direct-reads.md). File systems of a network, and FUSE, by a thread for each read in flight,
+    /// through the page cache, and never through mappings. The default.
     #[default]
     Probe,
     /// Every file through a mapping from its first read on, also where that waits for the device. Where a mapping
     /// cannot be had, as [`Probe`](FileAccess::Probe) reads.
     Mapped,
-    /// io_uring, or an error where it does not work (old kernels, containers that block it).
+    /// As [`Probe`](FileAccess::Probe), but every read through the page cache, and none through a mapping.
+    Buffered,
+    /// As [`Probe`](FileAccess::Probe), but every read past the page cache (O_DIRECT): for data that is read once, or that
+    /// memory could not hold. Where a file system cannot do it, as [`Buffered`](FileAccess::Buffered).
+    Direct,
+    /// io_uring, through the page cache; or an error where io_uring does not work (old kernels, containers that block it).
     IoUring,
-    /// A pool of threads that call `pread(2)`.
+    /// A pool of threads that call `pread(2)`, through the page cache.
     PreadThreads,
 }
 
@@ -55,6 +63,7 @@ struct Directory {
     descriptor: OwnedFd,
     mechanism: probe::Mechanism,
     mapping: MappingUse,
+    direct: DirectUse,
 }
 
 impl LocalFiles {
@@ -69,15 +78,27 @@ impl LocalFiles {
         let named = |error: Error| error.with_object(&Arc::from(path.to_string_lossy()));
         let (descriptor, id) =
             open_file::open_directory(path).map_err(|error| named(Error::from_io(error)))?;
+        // Two ways of reading one directory share no open files, which know their way.
+        let id = id ^ (access as u128) << 120;
         let mechanism = probe::choose(access, &descriptor).map_err(named)?;
         let path = path.to_owned();
         let mapping = match access {
             FileAccess::Probe if mechanism.is_remote() => MappingUse::Never,
             FileAccess::Probe => MappingUse::WhereItPays(MappedBytes::new()),
             FileAccess::Mapped => MappingUse::Always,
-            FileAccess::IoUring | FileAccess::PreadThreads => MappingUse::Never,
+            FileAccess::Buffered | FileAccess::Direct | FileAccess::IoUring | FileAccess::PreadThreads => {
+                MappingUse::Never
+            }
         };
-        Ok(LocalFiles(Arc::new(Directory { id: MediumId(id), path, descriptor, mechanism, mapping })))
+        let direct = match access {
+            FileAccess::Probe if mechanism.is_remote() => DirectUse::Never,
+            FileAccess::Probe => DirectUse::WhereItPays(DataSet::new()),
+            FileAccess::Direct => DirectUse::Always(DataSet::new()),
+            FileAccess::Mapped | FileAccess::Buffered | FileAccess::IoUring | FileAccess::PreadThreads => {
+                DirectUse::Never
+            }
+        };
+        Ok(LocalFiles(Arc::new(Directory { id: MediumId(id), path, descriptor, mechanism, mapping, direct })))
     }
 
     /// The medium, as arrays and batches take it.
@@ -102,7 +123,7 @@ impl LocalMedium for Directory {
     }
 
     fn describe(&self) -> String {
-        format!("files by {}", self.mechanism.describe())
+        format!("files by {}{}", self.mechanism.describe(), self.direct.describe())
     }
 
     fn family(&self) -> &'static str {
@@ -121,7 +142,9 @@ impl LocalMedium for Directory {
     }
 
     fn open(&self, key: &str) -> Result<Arc<dyn OpenObject>, Error> {
-        Ok(Arc::new(OpenFile::open(&self.descriptor, key, &self.mapping).map_err(Error::from_io)?))
+        Ok(Arc::new(
+            OpenFile::open(&self.descriptor, key, &self.mapping, &self.direct).map_err(Error::from_io)?,
+        ))
     }
 
     fn identify(&self, key: &str) -> Result<Identity, Error> {

@@ -1,6 +1,9 @@
 //! Open files and their identities.
 
+use super::direct::{Direct, DirectUse};
 use super::mapped::{Mapped, MappingUse};
+use crate::blocks::Blocks;
+use crate::driver::Caching;
 use crate::medium::OpenObject;
 use crate::resident::Resident;
 use crate::{Error, ErrorKind, FileIdentity, Identity, storage_len};
@@ -29,11 +32,24 @@ pub(super) struct OpenFile {
     file: FileIdentity,
     settled: bool,
     mapped: Mapped,
+    direct: Direct,
+}
+
+/// The descriptor that a read goes by.
+pub(super) struct Way<'a> {
+    pub(super) descriptor: BorrowedFd<'a>,
+    /// Whether it goes past the page cache.
+    pub(super) is_direct: bool,
 }
 
 impl OpenFile {
     /// Opens `key` below `directory`.
-    pub(super) fn open(directory: &OwnedFd, key: &str, mapping: &MappingUse) -> io::Result<OpenFile> {
+    pub(super) fn open(
+        directory: &OwnedFd,
+        key: &str,
+        mapping: &MappingUse,
+        direct: &DirectUse,
+    ) -> io::Result<OpenFile> {
         check_key(key)?;
         // Opening a pipe that nobody writes to would wait for a writer, without NONBLOCK.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -52,6 +68,7 @@ impl OpenFile {
             file,
             settled: is_settled(newest_ns),
             mapped: Mapped::new(mapping.clone()),
+            direct: Direct::new(direct.clone()),
         })
     }
 
@@ -79,6 +96,22 @@ impl OpenFile {
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
     }
+
+    /// The way for a read of `target` at `offset`: past the page cache where that was asked for and the read fits.
+    pub(super) fn way(&self, caching: Caching, offset: u64, target: &[u8]) -> Way<'_> {
+        let direct = match caching {
+            Caching::Cached => None,
+            Caching::Bypassed => self.direct.descriptor(offset, target),
+        };
+        match direct {
+            Some(descriptor) => Way { descriptor, is_direct: true },
+            None => Way { descriptor: self.descriptor(), is_direct: false },
+        }
+    }
+
+    pub(super) fn file_identity(&self) -> &FileIdentity {
+        &self.file
+    }
 }
 
 impl OpenObject for OpenFile {
@@ -96,6 +129,14 @@ impl OpenObject for OpenFile {
 
     fn resident(&self, bytes: u64) -> Option<Resident<'_>> {
         self.mapped.resident(self, bytes)
+    }
+
+    fn blocks(&self, bytes: u64) -> Option<Blocks> {
+        self.direct.blocks(self, bytes)
+    }
+
+    fn refuse_blocks(&self) {
+        self.direct.refuse();
     }
 
     fn as_any(&self) -> &dyn Any {

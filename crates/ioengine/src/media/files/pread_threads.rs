@@ -1,7 +1,7 @@
 //! A pool of threads that call `pread(2)`: for kernels and containers without io_uring, and for network file systems.
 
 use super::open_file::{OpenFile, read_at, resume_offset, unfilled};
-use crate::driver::{Completion, LocalDriver, Outcome, ReadOp, ReadTarget, TargetUse};
+use crate::driver::{Caching, Completion, LocalDriver, Outcome, ReadOp, ReadTarget, TargetUse};
 use crate::engine::lock;
 use crate::wake::Wake;
 use crate::{Error, ErrorKind, OpenObject};
@@ -39,6 +39,7 @@ struct Job {
     len: usize,
     target: Option<ReadTarget>,
     filled: usize,
+    caching: Caching,
 }
 
 impl PreadThreads {
@@ -116,8 +117,10 @@ impl Job {
             Err(error) => return Outcome::Failed(error),
         };
         let offset = resume_offset(self.offset, self.filled);
-        match read_at(file.descriptor(), target, offset, ReadWriteFlags::empty()) {
+        let way = file.way(self.caching, offset, target);
+        match read_at(way.descriptor, target, offset, ReadWriteFlags::empty()) {
             Ok(read) => Outcome::Filled(read),
+            Err(Errno::INVAL | Errno::OPNOTSUPP) if way.is_direct => Outcome::Refused,
             Err(Errno::INTR | Errno::AGAIN) => Outcome::Again,
             Err(error) => Outcome::Failed(Error::from_io(error.into())),
         }
@@ -134,8 +137,8 @@ impl LocalDriver for PreadThreads {
     }
 
     fn submit(&mut self, read: ReadOp<'_>) {
-        let ReadOp { slot, object, offset, len, target, filled } = read;
-        let job = Job { slot, object: Arc::clone(object), offset, len, target, filled };
+        let ReadOp { slot, object, offset, len, target, filled, caching } = read;
+        let job = Job { slot, object: Arc::clone(object), offset, len, target, filled, caching };
         let (queued, idle) = {
             let mut jobs = lock(&self.shared.jobs);
             jobs.queue.push_back(job);

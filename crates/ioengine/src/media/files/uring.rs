@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 const WAKE: u64 = u64::MAX;
 const CANCEL: u64 = u64::MAX - 1;
 
+/// Set in the user data of reads of descriptors with O_DIRECT, beside the slot.
+const DIRECT: u64 = 1 << 32;
+
 /// How long a ring that is dropped waits for its reads. Cancelled or not, reads of a disk complete within tens of ms;
 /// what has not completed by then is leaked and reported, because the kernel may still write to it.
 const TEARDOWN_MAX: Duration = Duration::from_secs(10);
@@ -58,23 +61,27 @@ impl Uring {
         Err(io::Error::from(io::ErrorKind::ResourceBusy))
     }
 
-    fn read_entry(slot: u32, file: &OpenFile, target: &mut [u8], offset: u64) -> squeue::Entry {
+    fn read_entry(read: &ReadOp<'_>, file: &OpenFile, target: &mut [u8]) -> squeue::Entry {
+        let offset = resume_offset(read.offset, read.filled);
+        let way = file.way(read.caching, offset, target);
         // A read of 2 GiB or more is cut short by the kernel anyhow, and goes on as a short read does.
         let len = u32::try_from(target.len()).unwrap_or(i32::MAX.unsigned_abs());
-        opcode::Read::new(Fd(file.descriptor().as_raw_fd()), target.as_mut_ptr(), len)
+        opcode::Read::new(Fd(way.descriptor.as_raw_fd()), target.as_mut_ptr(), len)
             .offset(offset)
             .build()
-            .user_data(u64::from(slot))
+            .user_data(u64::from(read.slot) | if way.is_direct { DIRECT } else { 0 })
     }
 
     /// Queues a read, or tells how it ended without having been queued.
     fn try_submit(&mut self, read: &mut ReadOp<'_>) -> Result<(), Outcome> {
         let file = read.object.as_any().downcast_ref::<OpenFile>();
-        let (Some(file), Some(target)) = (file, read.target.as_mut()) else {
+        let (Some(file), Some(mut target)) = (file, read.target.take()) else {
             return Err(Outcome::Failed(Error::new(ErrorKind::Internal, "not a read of a local file")));
         };
-        let unfilled = unfilled(target.as_mut_slice(), read.filled, read.len).map_err(Outcome::Failed)?;
-        let entry = Uring::read_entry(read.slot, file, unfilled, resume_offset(read.offset, read.filled));
+        let unfilled = unfilled(target.as_mut_slice(), read.filled, read.len).map_err(Outcome::Failed);
+        let entry = unfilled.map(|unfilled| Uring::read_entry(read, file, unfilled));
+        read.target = Some(target);
+        let entry = entry?;
         self.push(&entry).map_err(|error| match error.kind() {
             // Out of kernel memory, or completions have to be taken first.
             io::ErrorKind::WouldBlock | io::ErrorKind::ResourceBusy | io::ErrorKind::Interrupted => {
@@ -93,7 +100,8 @@ impl Uring {
             CANCEL => return None,
             _ => {}
         }
-        let slot = u32::try_from(user_data).ok()?;
+        let is_direct = user_data & DIRECT != 0;
+        let slot = u32::try_from(user_data & !DIRECT).ok()?;
         let target = self.targets.get_mut(slot as usize)?.take()?;
         self.in_flight -= 1;
         let outcome = match usize::try_from(result) {
@@ -101,6 +109,7 @@ impl Uring {
             Err(_) => match io::Error::from_raw_os_error(-result) {
                 error if error.kind() == io::ErrorKind::Interrupted => Outcome::Again,
                 error if error.kind() == io::ErrorKind::WouldBlock => Outcome::Again,
+                error if is_direct && refuses_direct(&error) => Outcome::Refused,
                 error if error.raw_os_error() == Some(libc::ECANCELED) => {
                     Outcome::Failed(Error::new(ErrorKind::Cancelled, "the read was cancelled"))
                 }
@@ -123,6 +132,11 @@ impl Uring {
         // SAFETY: submits nothing and passes no argument: only posts completions. An error leaves them for later.
         let _ = unsafe { self.ring.submitter().enter::<()>(0, 0, GETEVENTS, None) };
     }
+}
+
+/// What file systems answer that open a file with O_DIRECT and then cannot read it so, or not at this alignment.
+fn refuses_direct(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP))
 }
 
 /// Attempts to make room in a full submission queue. One suffices unless the kernel is short of memory.
@@ -199,9 +213,11 @@ impl LocalDriver for Uring {
     }
 
     fn cancel(&mut self, slot: u32) {
-        let entry = opcode::AsyncCancel::new(u64::from(slot)).build().user_data(CANCEL);
         // Best effort: a read that is not cancelled completes.
-        let _ = self.push(&entry);
+        for name in [u64::from(slot), u64::from(slot) | DIRECT] {
+            let entry = opcode::AsyncCancel::new(name).build().user_data(CANCEL);
+            let _ = self.push(&entry);
+        }
     }
 
     fn in_flight(&self) -> usize {
