@@ -5,7 +5,13 @@
 //! at most; 1 reads each range by itself), `depth`, `batch`, `submit`, `pool`, `lanes`, `window`, `passes`, `drop` (1 drops the file
 //! from the page cache before each pass), `sum` (1 adds up every byte, as a reader of them would). Prints reads a
 //! second, bytes a second and processor time of each pass, and checks the sums of all passes against each other.
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::expect_used, reason = "an example for people")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::expect_used,
+    reason = "an example for people"
+)]
 
 use rustix::fs::Advice;
 use std::collections::HashMap;
