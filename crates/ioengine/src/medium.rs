@@ -114,7 +114,7 @@ pub trait OpenObject: Send + Sync + 'static {
     /// such a handle is not kept between batches.
     fn is_settled(&self) -> bool;
     /// The object's bytes, where they can be had without a read and without waiting: lanes then take them at once,
-    /// and no driver sees the reads. Asked once a window, with the bytes that the window wants.
+    /// and no driver sees the reads. Asked once a window, with the bytes of the pages that its reads touch.
     fn resident(&self, bytes: u64) -> Option<Resident<'_>>;
     /// How the object's reads go past the page cache, where that is the better way now; `None` for reads of any range at
     /// the medium's own costs. Asked once a window that [`resident`](OpenObject::resident) had nothing for, with the

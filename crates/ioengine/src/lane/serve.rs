@@ -35,8 +35,10 @@ impl Lane {
     /// Delivers a window from bytes that its object has ready, or gives it back where they must be read.
     pub(super) fn serve(&mut self, window: Box<OpenWindow>) -> Result<(), Box<OpenWindow>> {
         let Some(handle) = window.handle.clone() else { return Err(window) };
-        let Some(bytes) = servable_bytes(&window.memory.storage, handle.size()) else { return Err(window) };
-        let resident = catch_unwind(AssertUnwindSafe(|| handle.resident(bytes)));
+        let Some(Wanted { bytes, page_bytes }) = servable(&window.memory.storage, handle.size()) else {
+            return Err(window);
+        };
+        let resident = catch_unwind(AssertUnwindSafe(|| handle.resident(page_bytes)));
         let Ok(Some(resident)) = resident else { return Err(window) };
         let reads = storage_len(window.memory.storage.reads.len());
         if self.site == Site::Inline && !self.allow_inline(true, reads, bytes) {
@@ -75,18 +77,29 @@ impl Lane {
     }
 }
 
-/// The bytes that a window wants, if each of its reads can be served.
-fn servable_bytes(storage: &WindowStorage, size: u64) -> Option<u64> {
-    let mut sum = 0u64;
+/// What a window wants.
+struct Wanted {
+    bytes: u64,
+    /// Bytes of the pages that it touches, one read at a time.
+    page_bytes: u64,
+}
+
+const PAGE_BYTES: u64 = 4096;
+
+/// What a window wants, if each of its reads can be served.
+fn servable(storage: &WindowStorage, size: u64) -> Option<Wanted> {
+    let mut wanted = Wanted { bytes: 0, page_bytes: 0 };
     for read in &storage.reads {
-        let len = read.range.resolve(size).map_or(0, |(_, len)| len);
+        let (offset, len) = read.range.resolve(size).unwrap_or((0, 0));
         let is_small = len <= storage_len(SERVED_BYTES_MAX);
         if !is_small && !read.takes_pieces && read.target.is_none() {
             return None;
         }
-        sum = sum.saturating_add(len);
+        let pages = (offset % PAGE_BYTES).saturating_add(len).div_ceil(PAGE_BYTES);
+        wanted.bytes = wanted.bytes.saturating_add(len);
+        wanted.page_bytes = wanted.page_bytes.saturating_add(pages.saturating_mul(PAGE_BYTES));
     }
-    Some(sum)
+    Some(wanted)
 }
 
 struct Server<'a> {
