@@ -58,8 +58,8 @@ fn a_cached_file_is_mapped_once_a_quarter_of_it_was_read() {
                 read_a_tenth(&engine, &files, &name, &bytes, round);
                 served.push(engine.stats().served_reads);
             }
-            // What was asked for before counts: a window of the first tenths may come before a quarter is reached.
-            assert_eq!(served[1], 0, "{access:?}: {served:?}");
+            // Reads of 3,000 bytes touch a page or two each, so that the second tenth is the one to reach a quarter.
+            assert_eq!(served[0], 0, "{access:?}: {served:?}");
             if is_mapped && served[7] == 0 {
                 println!("skipped: the program is not all in the page cache, or changed within the last 2 s");
                 continue;
