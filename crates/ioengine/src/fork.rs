@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
-/// How many forks lie between the process in which this was first called and this one.
-pub(crate) fn generation() -> u64 {
+/// How many forks lie between the process in which this was first called and this one: what holds locks is not to be
+/// touched in a process of another number than the one in which it was made.
+pub fn generation() -> u64 {
     register();
     GENERATION.load(Ordering::Relaxed)
 }

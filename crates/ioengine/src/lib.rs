@@ -77,6 +77,7 @@ pub use counters::{LATENCY_BUCKETS, Stats};
 pub use driver::{Caching, Completion, DriverSite, LocalDriver, Outcome, ReadOp, ReadTarget, TargetUse};
 pub use engine::{Engine, EngineConfig, RunOptions, Running};
 pub use error::{Error, ErrorKind};
+pub use fork::generation as fork_generation;
 pub use freshness::Freshness;
 pub use identity::{FileIdentity, Identity};
 pub use limits::Limits;

@@ -25,9 +25,9 @@ pub use swath_codecs as codecs;
 pub use swath_ioengine as ioengine;
 pub use swath_zarr_front::{
     Array, ArrayCodecs, ArrayData, ArrayMetadata, AxisKind, AxisSelection, ChunkKeyEncoding, Consolidated,
-    ConsolidatedNode, DataType, Error, ErrorKind, FillValue, Group, GroupMetadata, IndexLocation, Node,
-    NodeMetadata, ReadOptions, ReadPlan, ResolvedAxis, ResolvedSelection, Selection, Separator, Sharding,
-    Store, ZarrFormat,
+    ConsolidatedNode, DataType, DecodedCache, Error, ErrorKind, FillValue, Group, GroupMetadata,
+    IndexLocation, Node, NodeMetadata, ReadOptions, ReadPlan, ResolvedAxis, ResolvedSelection, Selection,
+    Separator, Sharding, Store, ZarrFormat,
 };
 
 /// The README's example is compiled and run.

@@ -1,6 +1,7 @@
 //! Arrays: opened once, read by selections.
 
 use crate::compiled::Compiled;
+use crate::decoded_cache::{DecodedArray, DecodedCache};
 use crate::metadata::{ArrayCodecs, ArrayMetadata, ZarrFormat};
 use crate::node::{Node, open_node};
 use crate::read::{ArrayData, ReadOptions};
@@ -35,6 +36,7 @@ use swath_ioengine::{Engine, ObjectRef};
 pub struct Array {
     pub(crate) inner: Arc<ArrayInner>,
     engine: Option<Engine>,
+    pub(crate) decoded: Option<DecodedArray>,
 }
 
 pub(crate) struct ArrayInner {
@@ -72,13 +74,24 @@ impl Array {
 
     pub(crate) fn new(store: Store, path: String, metadata: ArrayMetadata) -> Result<Array, Error> {
         let compiled = Compiled::new(&metadata).map_err(|error| error.with_object(&store.describe(&path)))?;
-        Ok(Array { inner: Arc::new(ArrayInner { store, path, metadata, compiled }), engine: None })
+        Ok(Array {
+            inner: Arc::new(ArrayInner { store, path, metadata, compiled }),
+            engine: None,
+            decoded: None,
+        })
     }
 
     /// The same array, read by `engine` instead of the process's shared one.
     #[must_use]
     pub fn with_engine(&self, engine: Engine) -> Array {
-        Array { inner: Arc::clone(&self.inner), engine: Some(engine) }
+        Array { engine: Some(engine), ..self.clone() }
+    }
+
+    /// The same array, whose decoded chunks are kept in `cache` for the next read of them. Without one, or with one of 0
+    /// bytes, none are kept. Arrays may share a cache; handles of the same array then share its chunks.
+    #[must_use]
+    pub fn with_decoded_cache(&self, cache: &DecodedCache) -> Array {
+        Array { decoded: DecodedArray::new(cache, &self.inner), ..self.clone() }
     }
 
     /// The engine that reads the array.

@@ -1,6 +1,7 @@
 //! Groups: what lies below them.
 
 use crate::array::Array;
+use crate::decoded_cache::DecodedCache;
 use crate::metadata::{GroupMetadata, NodeMetadata, ZarrFormat};
 use crate::node::{Node, from_metadata, node_path, open_node};
 use crate::store::{Store, join};
@@ -19,6 +20,7 @@ pub type NamedNode = (String, Result<Node, Error>);
 #[derive(Clone)]
 pub struct Group {
     inner: Arc<GroupInner>,
+    decoded: Option<DecodedCache>,
 }
 
 struct GroupInner {
@@ -53,7 +55,14 @@ impl Group {
     }
 
     pub(crate) fn new(store: Store, path: String, metadata: GroupMetadata) -> Group {
-        Group { inner: Arc::new(GroupInner { store, path, metadata }) }
+        Group { inner: Arc::new(GroupInner { store, path, metadata }), decoded: None }
+    }
+
+    /// The same group, whose arrays keep their decoded chunks in `cache`, which they share:
+    /// [`Array::with_decoded_cache`].
+    #[must_use]
+    pub fn with_decoded_cache(&self, cache: &DecodedCache) -> Group {
+        Group { inner: Arc::clone(&self.inner), decoded: Some(cache.clone()) }
     }
 
     /// The group's checked metadata.
@@ -92,6 +101,14 @@ impl Group {
     ///
     /// `NotFound` where there is none, `Invalid` and `Unsupported` as for [`Array::open`].
     pub fn get(&self, path: &str) -> Result<Node, Error> {
+        let node = self.open_below(path)?;
+        Ok(match &self.decoded {
+            Some(cache) => node.with_decoded_cache(cache),
+            None => node,
+        })
+    }
+
+    fn open_below(&self, path: &str) -> Result<Node, Error> {
         let path = node_path(path)?;
         if path.is_empty() {
             return Ok(Node::Group(self.clone()));

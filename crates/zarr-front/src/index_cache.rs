@@ -143,7 +143,8 @@ impl Drop for LoadTicket {
     }
 }
 
-fn is_settled(identity: &Identity) -> bool {
+/// Whether a file's next change would show in its identity.
+pub(crate) fn is_settled(identity: &Identity) -> bool {
     let Identity::File(file) = identity else { return true };
     let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos());
     let changed_ns = u128::try_from(file.modified_ns.max(file.changed_ns)).unwrap_or(u128::MAX);

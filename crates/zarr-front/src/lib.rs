@@ -3,9 +3,11 @@
 #![forbid(unsafe_code)]
 
 mod array;
+mod cached_reads;
 mod chunk_key;
 mod compiled;
 mod data_type;
+mod decoded_cache;
 mod error;
 mod fill_value;
 mod group;
@@ -28,6 +30,7 @@ mod stored_size;
 pub use array::Array;
 pub use chunk_key::{ChunkKeyEncoding, Separator};
 pub use data_type::DataType;
+pub use decoded_cache::DecodedCache;
 pub use error::{Error, ErrorKind};
 pub use fill_value::FillValue;
 pub use group::{Group, NamedNode};

@@ -1,6 +1,7 @@
 //! Finding out what is stored at a path: an array or a group, v3 or v2.
 
 use crate::array::Array;
+use crate::decoded_cache::DecodedCache;
 use crate::group::Group;
 use crate::metadata::{ArrayMetadata, Consolidated, GroupMetadata, NodeMetadata};
 use crate::store::{Store, join};
@@ -34,6 +35,15 @@ impl Node {
     /// As [`Node::open`].
     pub fn open_in(store: &Store, path: &str) -> Result<Node, Error> {
         open_node(store, path)
+    }
+
+    /// The same node, with a cache of decoded chunks: [`Array::with_decoded_cache`], [`Group::with_decoded_cache`].
+    #[must_use]
+    pub fn with_decoded_cache(&self, cache: &DecodedCache) -> Node {
+        match self {
+            Node::Array(array) => Node::Array(array.with_decoded_cache(cache)),
+            Node::Group(group) => Node::Group(group.with_decoded_cache(cache)),
+        }
     }
 }
 

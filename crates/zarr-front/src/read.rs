@@ -111,7 +111,7 @@ impl Array {
     ) -> Result<Vec<ArrayData>, Error> {
         let plan = ReadPlan::new(self, selections)?;
         let (engine, results) = (self.engine(), Results::new(plan.owned_output()?));
-        let batch = ReadBatch::new(Arc::clone(&self.inner), &results, &engine)?;
+        let batch = ReadBatch::new(self, &results, &engine)?;
         let run = engine.run(&batch, &options.run());
         drop(batch);
         Ok(plan.cut(plan.owned(run, results)?))
@@ -249,7 +249,7 @@ impl<'a> ReadPlan<'a> {
         let memory = engine.extension::<PlanMemory>();
         let output = Output::new(target, self.array.data_type().size_bytes(), self.array.shape().len())?;
         let results = Results::new(self.project(output.with_memory(memory.take()))?);
-        let batch = ReadBatch::new(Arc::clone(&self.array.inner), &results, &engine)?;
+        let batch = ReadBatch::new(self.array, &results, &engine)?;
         let run = engine.run(&batch, &options.run());
         drop(batch);
         let output = self.judge(run, results)?;
@@ -259,7 +259,7 @@ impl<'a> ReadPlan<'a> {
 
     async fn read_async(&self, options: &ReadOptions<'_>) -> Result<Vec<u8>, Error> {
         let (engine, results) = (self.array.engine(), Results::new(self.owned_output()?));
-        let batch = Arc::new(ReadBatch::new(Arc::clone(&self.array.inner), &results, &engine)?);
+        let batch = Arc::new(ReadBatch::new(self.array, &results, &engine)?);
         let run = engine.spawn(batch, &options.run()).await;
         self.owned(run, results)
     }

@@ -1,6 +1,8 @@
 //! One read of an array: a plan and a sink for the engine.
 
-use crate::array::ArrayInner;
+use crate::array::{Array, ArrayInner};
+use crate::cached_reads::Cached;
+use crate::decoded_cache::{DecodedArray, DecodedChunks, Version};
 use crate::groups::{Groups, Place};
 use crate::index_cache::IndexCache;
 use crate::placement::{Placement, Placements, part_of};
@@ -12,8 +14,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use swath_codecs::{DecodedChunk, Output, Scratch, Tile};
 use swath_ioengine::{
-    Arrival, Batch, ByteRange, Cursor, Engine, Estimate, LaneContext, Medium, ObjectRef, Piece, PlanContext,
-    Planned, Scratch as LaneScratch, Token, Window,
+    Arrival, Batch, ByteRange, Cursor, Engine, Estimate, Freshness, LaneContext, Medium, ObjectRef, Piece,
+    PlanContext, Planned, Scratch as LaneScratch, Token, Window,
 };
 
 /// Reads selections of one array into an output.
@@ -23,6 +25,9 @@ pub(crate) struct ReadBatch<'m> {
     pub(crate) groups: Groups,
     pub(crate) cache: Arc<IndexCache>,
     pub(crate) shards: Shards,
+    /// The array's decoded chunks, where they are kept.
+    pub(crate) decoded: Option<DecodedChunks>,
+    pub(crate) is_immutable: bool,
 }
 
 /// What a read comes to. Its waiter shares this, and not the batch: a batch that has ended must not hold back the
@@ -54,6 +59,7 @@ pub(crate) struct Note {
     pub(crate) missing: Vec<Range<u32>>,
     /// Inner shard indexes of this window that have not arrived.
     pub(crate) inner_left: usize,
+    pub(crate) cached: Cached,
 }
 
 /// One read of a window.
@@ -83,23 +89,26 @@ impl Note {
         self.reads.clear();
         self.missing.clear();
         self.inner_left = 0;
+        self.cached.clear();
     }
 }
 
 impl<'m> ReadBatch<'m> {
     pub(crate) fn new(
-        array: Arc<ArrayInner>,
+        array: &Array,
         results: &Arc<Results<'m>>,
         engine: &Engine,
     ) -> Result<ReadBatch<'m>, Error> {
         let reads_max = swath_ioengine::storage_len(engine.config().limits.window_reads_max);
-        let groups = Groups::new(&results.output, &array.compiled, reads_max)?;
+        let groups = Groups::new(&results.output, &array.inner.compiled, reads_max)?;
         Ok(ReadBatch {
-            array,
+            array: Arc::clone(&array.inner),
             results: Arc::clone(results),
             groups,
             cache: engine.extension::<IndexCache>(),
             shards: Shards::default(),
+            decoded: array.decoded.as_ref().and_then(DecodedArray::chunks),
+            is_immutable: engine.config().freshness == Freshness::Immutable,
         })
     }
 
@@ -118,10 +127,14 @@ impl<'m> ReadBatch<'m> {
 
     /// Plans the one read of a chunk that is an object of its own.
     fn plan_chunk(&self, place: &Place, object: ObjectRef, window: &mut Window<'_, '_>) {
-        window.set_object(object);
+        window.set_object(object.clone());
         let note = window.note::<Note>();
         note.clear();
         self.collect(place, &mut note.placements);
+        if self.plan_cached_chunk(place, &object, window) {
+            return;
+        }
+        let note = window.note::<Note>();
         let run = 0..number(note.placements.len());
         let chain = &self.array.compiled.chain;
         let (range, part) = match self.part(&note.placements) {
@@ -174,17 +187,24 @@ impl<'m> ReadBatch<'m> {
                 note.inner_left += 1;
             }
         } else {
+            let kept = self.kept_version(place, known.identity.as_ref());
             for (run, range, part) in located.chunks {
+                if self.take_cached(&mut note, kept, &run) {
+                    continue;
+                }
                 self.read_chunk(window, range, token(note.reads.len()));
                 note.reads.push(Wanted::Chunk { run, part });
             }
             note.missing = located.missing;
-            if note.reads.is_empty() && (*is_fresh || known.identity.is_none()) {
+            let is_sure = *is_fresh || known.identity.is_none() || self.is_immutable;
+            if note.reads.is_empty() && is_sure {
                 self.fill_missing(&mut note);
-            } else if note.reads.is_empty() && !note.missing.is_empty() {
+                self.place_cached(&mut note);
+            } else if note.reads.is_empty() && !(note.missing.is_empty() && note.cached.is_empty()) {
                 window.read(version_range(object), token(0));
                 note.reads.push(Wanted::Version);
             }
+            Self::await_reads(&mut note);
             self.shards.planned(place.group);
         }
         if let Some(identity) = &known.identity {
@@ -202,7 +222,7 @@ impl<'m> ReadBatch<'m> {
         note.missing = missing;
     }
 
-    fn fill(&self, placements: &[Placement]) {
+    pub(crate) fn fill(&self, placements: &[Placement]) {
         let fill = self.array.metadata.fill_value();
         for placement in placements {
             if let Some(tile) = self.results.output.claim(placement.result(), placement.tile)
@@ -214,7 +234,7 @@ impl<'m> ReadBatch<'m> {
     }
 
     /// Notes an error for the results that these placements belong to.
-    fn fail(&self, placements: &[Placement], error: &Error) {
+    pub(crate) fn fail(&self, placements: &[Placement], error: &Error) {
         let mut errors = self.errors();
         for placement in placements {
             errors.entry(placement.result()).or_insert_with(|| error.clone());
@@ -298,7 +318,11 @@ impl<'m> ReadBatch<'m> {
         self.place_others(others, &chunk)
     }
 
-    fn place_others(&self, placements: &[Placement], chunk: &DecodedChunk<'_>) -> Result<(), Error> {
+    pub(crate) fn place_others(
+        &self,
+        placements: &[Placement],
+        chunk: &DecodedChunk<'_>,
+    ) -> Result<(), Error> {
         for placement in placements {
             self.claim(placement)?.write(chunk)?;
         }
@@ -308,16 +332,19 @@ impl<'m> ReadBatch<'m> {
     fn chunk_arrived(
         &self,
         (placements, part): (&[Placement], ChunkPart),
+        keep: Option<Version>,
         result: Result<Arrival<'_>, swath_ioengine::Error>,
-        object: &ObjectRef,
-        scratch: &mut LaneScratch,
+        (object, scratch): (&ObjectRef, &mut LaneScratch),
     ) {
         let placed = match result {
             Ok(Arrival::Placed(_)) => {
                 Err(Error::new(ErrorKind::Internal, "a chunk was placed without a target"))
             }
             Ok(Arrival::Piece(piece)) => self.place_piece(placements, part, &piece),
-            Ok(Arrival::Bytes(stored)) => self.place(placements, part, stored, scratch),
+            Ok(Arrival::Bytes(stored)) => match keep {
+                Some(version) => self.place_and_keep(placements, version, stored, scratch.get()),
+                None => self.place(placements, part, stored, scratch),
+            },
             Err(error) if error.kind() == swath_ioengine::ErrorKind::NotFound => {
                 return self.fill(placements);
             }
@@ -330,7 +357,7 @@ impl<'m> ReadBatch<'m> {
 }
 
 /// The least read that shows which version of an object there is: local files tell when they are opened.
-fn version_range(object: &ObjectRef) -> ByteRange {
+pub(crate) fn version_range(object: &ObjectRef) -> ByteRange {
     let len = match object.medium {
         Medium::Local(_) => 0,
         Medium::Remote(_) => 1,
@@ -339,7 +366,7 @@ fn version_range(object: &ObjectRef) -> ByteRange {
 }
 
 /// Some of a window's placements. Windows hold fewer than 32 bits count.
-fn slice<'a>(placements: &'a Placements, run: &Range<u32>) -> &'a [Placement] {
+pub(crate) fn slice<'a>(placements: &'a Placements, run: &Range<u32>) -> &'a [Placement] {
     &placements[run.start as usize..run.end as usize]
 }
 
@@ -347,7 +374,7 @@ pub(crate) fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-fn token(number: usize) -> Token {
+pub(crate) fn token(number: usize) -> Token {
     Token(swath_ioengine::storage_len(number))
 }
 
@@ -402,11 +429,15 @@ impl Batch for ReadBatch<'_> {
     ) {
         let Some(note) = lane.note.get::<Note>() else { return };
         self.fill_missing(note);
+        if !note.cached.is_empty() {
+            self.judge_cached(note, &result, lane.object);
+        }
         let wanted = usize::try_from(token.0).ok().and_then(|number| note.reads.get(number));
         match wanted {
             Some(Wanted::Chunk { run, part }) => {
+                let keep = self.admission(&mut note.cached, lane.cursor, lane.identity);
                 let chunk = (slice(&note.placements, run), *part);
-                self.chunk_arrived(chunk, result, lane.object, lane.scratch);
+                self.chunk_arrived(chunk, keep, result, (lane.object, lane.scratch));
             }
             Some(Wanted::Index(place)) => {
                 let place = place.clone();
@@ -431,12 +462,14 @@ impl Batch for ReadBatch<'_> {
     fn stale(&self, cursor: Cursor) {
         let Some(place) = self.groups.place(cursor.window) else { return };
         self.cache.forget(&self.object(&place));
+        self.forget_cached(&place);
         self.shards.forget(place.group);
     }
 
     fn spoiled(&self, cursor: Cursor, error: swath_ioengine::Error, lane: &mut LaneContext<'_>) {
         let Some(place) = self.groups.place(cursor.window) else { return };
         self.cache.forget(lane.object);
+        self.forget_cached(&place);
         let error = Error::from(error).with_object(&lane.object.key);
         let Some(note) = lane.note.get::<Note>() else { return self.fail_group(place.group, &error) };
         let are_chunks = note.reads.iter().any(|read| matches!(read, Wanted::Chunk { .. } | Wanted::Version));

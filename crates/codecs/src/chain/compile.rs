@@ -57,6 +57,7 @@ impl Chain {
             layout: layout.clone(),
             decoded_len,
             strides,
+            native_strides,
             swap_unit_bytes,
             stages,
             encoded_len_max: length.bytes() as u64,

@@ -97,11 +97,11 @@ impl Chain {
         Ok(DecodedChunk { bytes, start, strides, swap_unit_bytes: self.swap_unit_bytes })
     }
 
-    /// Sees what [`decode_into`](Self::decode_into) wrote as a decoded chunk, to copy parts of it elsewhere. Its strides
-    /// are those of C order, as long as [`decodes_in_place`](Self::decodes_in_place) is true.
+    /// Sees what [`decode_into`](Self::decode_into) wrote, a chunk in C order and native byte order, as a decoded chunk, to
+    /// copy parts of it elsewhere.
     #[must_use]
     pub fn view_decoded<'a>(&'a self, decoded: &'a [u8]) -> DecodedChunk<'a> {
-        DecodedChunk { bytes: decoded, start: 0, strides: &self.strides, swap_unit_bytes: None }
+        DecodedChunk { bytes: decoded, start: 0, strides: &self.native_strides, swap_unit_bytes: None }
     }
 
     /// Undoes the bytes->bytes codecs, last to first; the very last to run writes to `target` where there is one.

@@ -50,6 +50,8 @@ pub struct Chain {
     to_stored: Reorder,
     /// Of each logical axis in those bytes.
     strides: Vec<usize>,
+    /// Of each logical axis in a C-order chunk.
+    native_strides: Vec<usize>,
     swap_unit_bytes: Option<usize>,
     /// The bytes->bytes codecs, in encode order.
     stages: Vec<Stage>,
