@@ -14,7 +14,7 @@ pub(crate) fn ready(case: &ArrayCase, variant: &Variant) -> Result<Ready, Failur
         ErrorKind::Unsupported => Failure::from(Refused(error.to_string())),
         _ => error.into(),
     })?;
-    let array = array.with_engine(variant.engine());
+    let array = array.with_engine(variant.engine()).with_decoded_cache(&variant.decoded_cache());
     let selections: Vec<Selection> =
         case.selections.iter().map(|corner| selection(corner, &case.selection_shape)).collect();
     let selection_bytes = case.elements() * array.data_type().size_bytes();

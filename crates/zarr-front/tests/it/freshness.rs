@@ -15,7 +15,7 @@ fn engine() -> Engine {
 }
 
 /// Shards in shards: 4 objects, of 2 inner shards each, of 4 chunks each.
-fn nested(seed: u64, missing_percent: u32) -> Spec {
+pub(crate) fn nested(seed: u64, missing_percent: u32) -> Spec {
     let spec = Spec::sharded(&[8, 16], &[4, 8], &[&[2, 8], &[1, 4]]);
     Spec { seed, missing_percent, compressor: Some("zstd"), ..spec }
 }
@@ -32,11 +32,11 @@ fn reads_of(array: &Array, written: &Written) -> u64 {
 }
 
 /// A file's change time is set by the kernel to now, whatever its times are set to: wait until it is old enough.
-fn settle() {
+pub(crate) fn settle() {
     std::thread::sleep(Duration::from_millis(2100));
 }
 
-fn write_files(folder: &Path, written: &Written, put: impl Fn(&Path, &[u8])) {
+pub(crate) fn write_files(folder: &Path, written: &Written, put: impl Fn(&Path, &[u8])) {
     for (key, bytes) in &written.objects {
         let path = folder.join(key);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

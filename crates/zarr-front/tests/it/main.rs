@@ -13,6 +13,7 @@ mod block_on;
 mod control;
 mod corpus;
 mod damage;
+mod decoded;
 mod expected;
 mod freshness;
 mod hierarchy;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use swath_ioengine::{
     Engine, EngineConfig, FileAccess, Limits, LocalFiles, SimulatedConfig, SimulatedRemote,
 };
-use swath_zarr_front::{Array, AxisSelection, ReadOptions, Selection, Store};
+use swath_zarr_front::{Array, AxisSelection, DecodedCache, ReadOptions, Selection, Store};
 
 /// The shapes along one axis: elements, and chunks of each level, each a multiple of the next.
 fn axis() -> impl Strategy<Value = (u64, [u64; 4])> {
@@ -198,6 +198,15 @@ proptest! {
         let array = Array::open_in(&Store::memory(&memory), "").unwrap();
         check(&array.with_engine(engine()), &written, &selections, "memory")?;
         check(&array.with_engine(narrow_engine()), &written, &selections, "narrow")?;
+        // Everything fits; or little does, and that changes all the time.
+        let caches = [DecodedCache::new(1 << 20), DecodedCache::new(2000)];
+        for (cache, engine) in caches.iter().zip([engine(), narrow_engine()]) {
+            let array = array.with_engine(engine).with_decoded_cache(cache);
+            for name in ["not kept yet", "kept"] {
+                check(&array, &written, &selections, name)?;
+            }
+            prop_assert!(cache.bytes() <= cache.bytes_max());
+        }
 
         let folder = written.folder();
         let array = Array::open(folder.path()).unwrap().with_engine(engine());
@@ -211,6 +220,10 @@ proptest! {
         written.put_to(&remote);
         let array = Array::open_in(&Store::new(remote.medium(), "", "remote"), "").unwrap().with_engine(engine());
         check(&array, &written, &selections, "remote")?;
+        let array = array.with_decoded_cache(&caches[0]);
+        for name in ["remote, not kept yet", "remote, kept"] {
+            check(&array, &written, &selections, name)?;
+        }
     }
 }
 
