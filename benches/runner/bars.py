@@ -10,7 +10,7 @@ from benches.runner.record import Record, Result
 RUST, PYTHON = "swath-rust", "swath-python"
 FLOOR_PREAD, FLOOR_MMAP = "floor-pread", "floor-mmap"
 CACHED_PEER = "tensorstore-cached"
-# swath with a cache of decoded chunks of the same size, once there is one.
+# swath with a cache of decoded chunks of the same size.
 CACHED_PYTHON = "swath-python-cached"
 MMAP_FAMILIES = ("sat_", "tinyall_", "tiny_")
 THREEFOLD_FAMILIES = ("sat_blosc", "sat_raw", "tinyall_", "tiny_")

@@ -49,7 +49,7 @@ pub(crate) struct Opened {
 impl Opened {
     fn new(py: Python<'_>, location: &Location, array: swath::Array) -> PyResult<Opened> {
         let dtype = PyArrayDescr::new(py, array.data_type().numpy())?.unbind();
-        Ok(Opened { array, dtype, name: location.name() })
+        Ok(Opened { array: array.with_decoded_cache(location.decoded()), dtype, name: location.name() })
     }
 
     /// Writes the selection that an index stands for to `axes`.

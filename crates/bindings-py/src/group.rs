@@ -32,6 +32,7 @@ pub(crate) struct Group {
 
 impl Group {
     pub(crate) fn opened(location: Location, group: swath::Group) -> Group {
+        let group = group.with_decoded_cache(location.decoded());
         Group { lazy: Lazy::opened(location, group), attributes: PyOnceLock::new() }
     }
 
@@ -40,7 +41,8 @@ impl Group {
     }
 
     fn get(&self, py: Python<'_>) -> PyResult<&swath::Group> {
-        self.lazy.get_with(py, swath::Group::open_in, Ok)
+        let decoded = self.lazy.location.decoded();
+        self.lazy.get_with(py, swath::Group::open_in, |group| Ok(group.with_decoded_cache(decoded)))
     }
 
     fn children(&self, py: Python<'_>) -> PyResult<Vec<(String, Result<Node, Error>)>> {

@@ -5,26 +5,34 @@ use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use swath::{Error, Store};
+use swath::{DecodedCache, Error, Store};
 
-/// A store's directory, and a node's path in it. All that a pickle holds.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// A store's directory, a node's path in it, and where the node's decoded chunks are kept. All that a pickle holds: of the
+/// cache, its size.
+#[derive(Clone, Debug)]
 pub(crate) struct Location {
     root: PathBuf,
     path: String,
+    decoded: DecodedCache,
 }
 
 impl Location {
     /// The node at `path` of the store in `root`, which is made absolute: a pickle may be read in a process with
-    /// another working directory.
-    pub(crate) fn new(root: &Path, path: &str) -> Location {
+    /// another working directory. It and all nodes below it keep at most so many bytes of decoded chunks, together.
+    pub(crate) fn new(root: &Path, path: &str, decoded_cache_bytes: u64) -> Location {
         let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
-        Location { root, path: path.trim_matches('/').to_owned() }
+        let decoded = DecodedCache::new(decoded_cache_bytes);
+        Location { root, path: path.trim_matches('/').to_owned(), decoded }
     }
 
-    /// The same store at another path.
+    /// The same store and cache at another path.
     pub(crate) fn with_path(&self, path: &str) -> Location {
-        Location { root: self.root.clone(), path: path.to_owned() }
+        Location { path: path.to_owned(), ..self.clone() }
+    }
+
+    /// Where the node's decoded chunks are kept.
+    pub(crate) fn decoded(&self) -> &DecodedCache {
+        &self.decoded
     }
 
     pub(crate) fn store(&self) -> Result<Store, Error> {
@@ -58,12 +66,12 @@ impl Location {
 
     /// What `reopen` makes the node of again.
     pub(crate) fn pickled(&self, kind: &'static str) -> Pickled {
-        (kind, self.root.clone().into_os_string(), self.path.clone())
+        (kind, self.root.clone().into_os_string(), self.path.clone(), self.decoded.bytes_max())
     }
 }
 
-/// The arguments of `reopen`: the kind of node, its store and its path.
-pub(crate) type Pickled = (&'static str, OsString, String);
+/// The arguments of `reopen`: the kind of node, its store, its path and its cache's bytes.
+pub(crate) type Pickled = (&'static str, OsString, String, u64);
 
 /// A node that is opened when it is first used: at once by `swath.open`, later where it comes from a pickle.
 pub(crate) struct Lazy<T> {

@@ -17,6 +17,11 @@ use swath::{Error, Node, Store};
 ///     A directory that holds a `zarr.json` (Zarr v3), or a `.zarray` or `.zgroup` (v2).
 /// mode : str, default "r"
 ///     Only "r", reading: swath does not write yet.
+/// decoded_cache_bytes : int, default 0
+///     Bytes of memory in which decoded chunks are kept, of all arrays of a group together, so that
+///     reading them again needs no decoding. They count only as long as their file did not change.
+///     Uncompressed chunks are not kept: reading them costs no more than copying them. A copy made
+///     by pickling or forking has a cache of its own.
 ///
 /// Returns
 /// -------
@@ -38,9 +43,17 @@ use swath::{Error, Node, Store};
 /// >>> array[0, :10].shape
 /// (10,)
 #[pyfunction]
-#[pyo3(signature = (path, mode = "r"), text_signature = "(path, mode='r')")]
-pub(crate) fn open<'py>(py: Python<'py>, path: PathBuf, mode: &str) -> PyResult<Bound<'py, PyAny>> {
-    let location = checked(py, path, mode)?;
+#[pyo3(
+    signature = (path, mode = "r", *, decoded_cache_bytes = 0),
+    text_signature = "(path, mode='r', *, decoded_cache_bytes=0)"
+)]
+pub(crate) fn open<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    mode: &str,
+    decoded_cache_bytes: u64,
+) -> PyResult<Bound<'py, PyAny>> {
+    let location = checked(py, path, mode, decoded_cache_bytes)?;
     let node = open_with(py, &location, Node::open_in)?;
     wrap(py, &location, node)
 }
@@ -53,6 +66,11 @@ pub(crate) fn open<'py>(py: Python<'py>, path: PathBuf, mode: &str) -> PyResult<
 ///     A directory that holds a `zarr.json` (Zarr v3) or a `.zarray` (v2).
 /// mode : str, default "r"
 ///     Only "r", reading: swath does not write yet.
+/// decoded_cache_bytes : int, default 0
+///     Bytes of memory in which decoded chunks are kept, so that reading them again needs no
+///     decoding. They count only as long as their file did not change. Uncompressed chunks are not
+///     kept: reading them costs no more than copying them. A copy made by pickling or forking has a
+///     cache of its own.
 ///
 /// Returns
 /// -------
@@ -70,9 +88,17 @@ pub(crate) fn open<'py>(py: Python<'py>, path: PathBuf, mode: &str) -> PyResult<
 /// >>> swath.open_array("example.zarr").shape
 /// (8, 3, 256, 256)
 #[pyfunction]
-#[pyo3(signature = (path, mode = "r"), text_signature = "(path, mode='r')")]
-pub(crate) fn open_array(py: Python<'_>, path: PathBuf, mode: &str) -> PyResult<Array> {
-    let location = checked(py, path, mode)?;
+#[pyo3(
+    signature = (path, mode = "r", *, decoded_cache_bytes = 0),
+    text_signature = "(path, mode='r', *, decoded_cache_bytes=0)"
+)]
+pub(crate) fn open_array(
+    py: Python<'_>,
+    path: PathBuf,
+    mode: &str,
+    decoded_cache_bytes: u64,
+) -> PyResult<Array> {
+    let location = checked(py, path, mode, decoded_cache_bytes)?;
     let array = open_with(py, &location, swath::Array::open_in)?;
     Array::opened(py, location, array)
 }
@@ -85,6 +111,11 @@ pub(crate) fn open_array(py: Python<'_>, path: PathBuf, mode: &str) -> PyResult<
 ///     A directory that holds a `zarr.json` (Zarr v3) or a `.zgroup` (v2).
 /// mode : str, default "r"
 ///     Only "r", reading: swath does not write yet.
+/// decoded_cache_bytes : int, default 0
+///     Bytes of memory in which decoded chunks are kept, of all arrays of the group together, so
+///     that reading them again needs no decoding. They count only as long as their file did not
+///     change. Uncompressed chunks are not kept: reading them costs no more than copying them. A
+///     copy made by pickling or forking has a cache of its own.
 ///
 /// Returns
 /// -------
@@ -102,18 +133,32 @@ pub(crate) fn open_array(py: Python<'_>, path: PathBuf, mode: &str) -> PyResult<
 /// >>> swath.open_group("archive.zarr").keys()
 /// ('latitude', 'longitude', 't2m')
 #[pyfunction]
-#[pyo3(signature = (path, mode = "r"), text_signature = "(path, mode='r')")]
-pub(crate) fn open_group(py: Python<'_>, path: PathBuf, mode: &str) -> PyResult<Group> {
-    let location = checked(py, path, mode)?;
+#[pyo3(
+    signature = (path, mode = "r", *, decoded_cache_bytes = 0),
+    text_signature = "(path, mode='r', *, decoded_cache_bytes=0)"
+)]
+pub(crate) fn open_group(
+    py: Python<'_>,
+    path: PathBuf,
+    mode: &str,
+    decoded_cache_bytes: u64,
+) -> PyResult<Group> {
+    let location = checked(py, path, mode, decoded_cache_bytes)?;
     let group = open_with(py, &location, swath::Group::open_in)?;
     Ok(Group::opened(location, group))
 }
 
 /// Make the array or group of a pickle; it is opened when it is first used.
 #[pyfunction]
-#[pyo3(name = "_reopen")]
-pub(crate) fn reopen(py: Python<'_>, kind: &str, root: PathBuf, path: &str) -> PyResult<Py<PyAny>> {
-    let location = Location::new(&root, path);
+#[pyo3(name = "_reopen", signature = (kind, root, path, decoded_cache_bytes = 0))]
+pub(crate) fn reopen(
+    py: Python<'_>,
+    kind: &str,
+    root: PathBuf,
+    path: &str,
+    decoded_cache_bytes: u64,
+) -> PyResult<Py<PyAny>> {
+    let location = Location::new(&root, path, decoded_cache_bytes);
     match kind {
         "array" => Array::unopened(location).into_py_any(py),
         "group" => Group::unopened(location).into_py_any(py),
@@ -150,7 +195,7 @@ fn open_with<T: Send>(
 }
 
 /// The location that the arguments of `open` name, if it is one that swath can read.
-fn checked(py: Python<'_>, path: PathBuf, mode: &str) -> PyResult<Location> {
+fn checked(py: Python<'_>, path: PathBuf, mode: &str, decoded_cache_bytes: u64) -> PyResult<Location> {
     let name = path.to_string_lossy().into_owned();
     match mode {
         "r" => {}
@@ -165,7 +210,7 @@ fn checked(py: Python<'_>, path: PathBuf, mode: &str) -> PyResult<Location> {
     }
     if let Some((scheme, rest)) = name.split_once("://") {
         if scheme == "file" && rest.starts_with('/') {
-            return Ok(Location::new(rest.as_ref(), ""));
+            return Ok(Location::new(rest.as_ref(), "", decoded_cache_bytes));
         }
         let message = format!("storage by {scheme}:// is not there yet: swath reads local directories");
         return Err(error(py, Class::Unsupported, &message, &name));
@@ -174,5 +219,5 @@ fn checked(py: Python<'_>, path: PathBuf, mode: &str) -> PyResult<Location> {
         let message = "this is a file: swath reads directories, and no zip files yet";
         return Err(error(py, Class::Unsupported, message, &name));
     }
-    Ok(Location::new(&path, ""))
+    Ok(Location::new(&path, "", decoded_cache_bytes))
 }

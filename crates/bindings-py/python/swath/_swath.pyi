@@ -399,7 +399,7 @@ class Group:
 class Info:
     """What an array or a group is, in lines to read: `print(array.info)`."""
 
-def open(path: str | PathLike[str], mode: str = "r") -> Array | Group:
+def open(path: str | PathLike[str], mode: str = "r", *, decoded_cache_bytes: int = 0) -> Array | Group:
     """Open the array or group stored in a directory.
 
     Parameters
@@ -408,6 +408,11 @@ def open(path: str | PathLike[str], mode: str = "r") -> Array | Group:
         A directory that holds a `zarr.json` (Zarr v3), or a `.zarray` or `.zgroup` (v2).
     mode : str, default "r"
         Only "r", reading: swath does not write yet.
+    decoded_cache_bytes : int, default 0
+        Bytes of memory in which decoded chunks are kept, of all arrays of a group together, so that
+        reading them again needs no decoding. They count only as long as their file did not change.
+        Uncompressed chunks are not kept: reading them costs no more than copying them. A copy made
+        by pickling or forking has a cache of its own.
 
     Returns
     -------
@@ -430,7 +435,7 @@ def open(path: str | PathLike[str], mode: str = "r") -> Array | Group:
     (10,)
     """
 
-def open_array(path: str | PathLike[str], mode: str = "r") -> Array:
+def open_array(path: str | PathLike[str], mode: str = "r", *, decoded_cache_bytes: int = 0) -> Array:
     """Open the array stored in a directory.
 
     Parameters
@@ -439,6 +444,11 @@ def open_array(path: str | PathLike[str], mode: str = "r") -> Array:
         A directory that holds a `zarr.json` (Zarr v3) or a `.zarray` (v2).
     mode : str, default "r"
         Only "r", reading: swath does not write yet.
+    decoded_cache_bytes : int, default 0
+        Bytes of memory in which decoded chunks are kept, so that reading them again needs no
+        decoding. They count only as long as their file did not change. Uncompressed chunks are not
+        kept: reading them costs no more than copying them. A copy made by pickling or forking has a
+        cache of its own.
 
     Returns
     -------
@@ -457,7 +467,7 @@ def open_array(path: str | PathLike[str], mode: str = "r") -> Array:
     (8, 3, 256, 256)
     """
 
-def open_group(path: str | PathLike[str], mode: str = "r") -> Group:
+def open_group(path: str | PathLike[str], mode: str = "r", *, decoded_cache_bytes: int = 0) -> Group:
     """Open the group stored in a directory.
 
     Parameters
@@ -466,6 +476,11 @@ def open_group(path: str | PathLike[str], mode: str = "r") -> Group:
         A directory that holds a `zarr.json` (Zarr v3) or a `.zgroup` (v2).
     mode : str, default "r"
         Only "r", reading: swath does not write yet.
+    decoded_cache_bytes : int, default 0
+        Bytes of memory in which decoded chunks are kept, of all arrays of the group together, so
+        that reading them again needs no decoding. They count only as long as their file did not
+        change. Uncompressed chunks are not kept: reading them costs no more than copying them. A
+        copy made by pickling or forking has a cache of its own.
 
     Returns
     -------
