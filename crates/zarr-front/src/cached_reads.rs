@@ -54,8 +54,8 @@ impl ReadBatch<'_> {
 
     /// Takes a chunk of a window from what is kept of its object; false where it has to be read.
     #[inline]
-    pub(crate) fn take_cached(&self, note: &mut Note, version: Option<Version>, run: &Range<u32>) -> bool {
-        let (Some(version), Some(decoded)) = (version, &self.decoded) else { return false };
+    pub(crate) fn take_cached(&self, note: &mut Note, version: Version, run: &Range<u32>) -> bool {
+        let Some(decoded) = &self.decoded else { return false };
         let found = slice(&note.placements, run).first().and_then(|first| decoded.get(version, first.chunk));
         let Some(chunk) = found else { return false };
         note.cached.hits.push((run.clone(), chunk));
@@ -73,7 +73,7 @@ impl ReadBatch<'_> {
         let Some((version, identity)) = decoded.kept(place.object) else { return false };
         let note = window.note::<Note>();
         let run = 0..number(note.placements.len());
-        if !self.take_cached(note, Some(version), &run) {
+        if !self.take_cached(note, version, &run) {
             return false;
         }
         if self.is_immutable {

@@ -211,8 +211,9 @@ struct Known {
     identity: Identity,
 }
 
-/// What an entry costs beside its bytes, roughly: 56 bytes of the table's slab, half as much again for keys that were
-/// evicted, as much as that to spare where the slab has grown, and the headers of the allocation.
+/// What an entry costs beside its bytes: 48 bytes of the table's slab and 8 of its map (measured, quick_cache 0.6.24, at
+/// 20,000 entries), half as much again for the keys that it remembers of what it evicted, 32 for the allocation and its
+/// counts, and some to spare for a slab that has grown.
 const ENTRY_OVERHEAD_BYTES: u64 = 160;
 
 /// Of how many parts of the cache the names of arrays get one, and the versions of objects another.

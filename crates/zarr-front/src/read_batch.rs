@@ -189,7 +189,7 @@ impl<'m> ReadBatch<'m> {
         } else {
             let kept = self.kept_version(place, known.identity.as_ref());
             for (run, range, part) in located.chunks {
-                if self.take_cached(&mut note, kept, &run) {
+                if kept.is_some_and(|version| self.take_cached(&mut note, version, &run)) {
                     continue;
                 }
                 self.read_chunk(window, range, token(note.reads.len()));
