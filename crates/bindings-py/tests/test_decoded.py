@@ -75,6 +75,7 @@ def read_twice(array, values):
     return bytes_read(array, values), bytes_read(array, values)
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_fork_goes_on_with_the_array(settled, values):
     if not hasattr(os, "fork"):
         pytest.skip("no fork here")
