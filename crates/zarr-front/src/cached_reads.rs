@@ -148,7 +148,7 @@ impl ReadBatch<'_> {
             cached.admission = version.map_or(Admission::Refused, Admission::Under);
         }
         match cached.admission {
-            Admission::Under(version) => Some(version),
+            Admission::Under(version) => decoded.takes_another().then_some(version),
             Admission::Refused | Admission::Unknown => None,
         }
     }

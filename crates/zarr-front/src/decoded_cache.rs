@@ -137,7 +137,8 @@ impl DecodedArray {
         if chunks.entry_bytes_max < self.chunk_bytes.saturating_add(ENTRY_OVERHEAD_BYTES) {
             return None;
         }
-        Some(DecodedChunks { array: chunks.array(&self.key), chunks: Arc::clone(chunks) })
+        let entry_bytes = self.chunk_bytes + ENTRY_OVERHEAD_BYTES;
+        Some(DecodedChunks { array: chunks.array(&self.key), chunks: Arc::clone(chunks), entry_bytes })
     }
 }
 
@@ -145,6 +146,7 @@ impl DecodedArray {
 pub(crate) struct DecodedChunks {
     chunks: Arc<Chunks>,
     array: u64,
+    entry_bytes: u64,
 }
 
 /// A version of an object: a number that no other object and no other version ever has.
@@ -167,6 +169,17 @@ impl DecodedChunks {
     /// Under what to keep chunks of an object that were read from this version of it; `None` where it is not sure enough.
     pub(crate) fn admit(&self, object: u64, identity: &Identity) -> Option<Version> {
         is_settled(identity).then(|| self.chunks.version((self.array, object), identity))
+    }
+
+    /// Whether to keep a chunk that was read. Of large ones that others must leave for, some only: memory that was not
+    /// touched before costs as much as decoding into it, and most of those that leave are wanted as much.
+    #[inline]
+    pub(crate) fn takes_another(&self) -> bool {
+        let chunks = &self.chunks;
+        if !chunks.are_few || chunks.chunks.weight() + self.entry_bytes <= chunks.chunks.capacity() {
+            return true;
+        }
+        chunks.refused.fetch_add(1, Ordering::Relaxed) % KEPT_ONE_OF == KEPT_ONE_OF - 1
     }
 
     /// Decodes a chunk, and keeps it.
@@ -197,6 +210,10 @@ struct Chunks {
     arrays: Cache<Arc<ArrayKey>, u64, NameWeighter>,
     objects: Cache<(u64, u64), Known, ObjectWeighter>,
     chunks: Cache<(u64, u64), Arc<[u8]>, ChunkWeighter>,
+    /// The table of chunks holds few of them.
+    are_few: bool,
+    /// Chunks that found such a table full.
+    refused: AtomicU64,
     /// The largest entry that the table of chunks takes.
     entry_bytes_max: u64,
     next: AtomicU64,
@@ -223,6 +240,9 @@ const NAMES_PART: u64 = 32;
 /// there is room.
 const PART_CHUNKS_MIN: u64 = 256;
 
+/// Of chunks that find a table of few chunks full, one of so many is kept.
+const KEPT_ONE_OF: u64 = 4;
+
 /// Parts of the table for each processor, each with a lock of its own.
 const PARTS_PER_PROCESSOR: u64 = 4;
 
@@ -245,6 +265,8 @@ impl Chunks {
         Chunks {
             arrays: table(names, storage_len(NAMES_EXPECTED), 1, NameWeighter),
             objects: table(names, storage_len(NAMES_EXPECTED), 1, ObjectWeighter),
+            are_few: expected < PART_CHUNKS_MIN,
+            refused: AtomicU64::new(0),
             entry_bytes_max: chunks.shard_capacity(),
             chunks,
             next: AtomicU64::new(0),
