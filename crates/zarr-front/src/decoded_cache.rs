@@ -31,7 +31,7 @@ use swath_ioengine::{Identity, MediumId, storage_len};
 /// # memory.put("zarr.json", &br#"{"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "uint8",
 /// #     "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}},
 /// #     "chunk_key_encoding": {"name": "default"}, "fill_value": 7, "codecs": [{"name": "bytes"}, {"name": "crc32c"}]}"#[..]);
-/// # memory.put("c/0", vec![0, 1, 2, 3, 0xEF, 0x31, 0x33, 0xD9]);
+/// # memory.put("c/0", vec![0, 1, 2, 3, 0xA3, 0x1A, 0x33, 0xD9]);
 /// let cache = DecodedCache::new(256 << 20);
 /// let array = Array::open_in(&Store::memory(&memory), "")?.with_decoded_cache(&cache);
 /// assert_eq!(array.read(&"1:3".parse()?)?.as_bytes(), [1, 2]);
@@ -172,7 +172,7 @@ impl DecodedChunks {
     }
 
     /// Whether to keep a chunk that was read. Of large ones that others must leave for, some only: memory that was not
-    /// touched before costs as much as decoding into it, and most of those that leave are wanted as much.
+    /// touched before adds a third to the time of decoding into it, and those that leave are mostly wanted as much.
     #[inline]
     pub(crate) fn takes_another(&self) -> bool {
         let chunks = &self.chunks;
