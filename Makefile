@@ -23,10 +23,11 @@ MATURIN := $(VENV_PYTHON) -m maturin build --quiet --locked --release \
 	--manifest-path crates/bindings-py/Cargo.toml --interpreter $(VENV_PYTHON)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-seviri test test-rust test-python test-full lint fuzz-smoke fuzz-full wheel bench bench-quick bench-prepare bench-readers clean
+.PHONY: help demo demo-seviri test test-rust test-python test-full lint fuzz-smoke fuzz-full wheel bench bench-quick bench-prepare bench-readers \
+	instructions instructions-update clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.wheel ## race swath against zarr-python and TensorStore; DATA=path to do it on your own array
 	$(VENV_PYTHON) -m demo $(if $(DATA),--data "$(DATA)") $(DEMO_FLAGS)
@@ -80,6 +81,12 @@ bench-readers: $(VENV)/.wheel $(PYTHON_PEERS:%=benches/peers/%/.venv/.requiremen
 			--target-dir benches/peers/$$peer/target \
 			|| echo "bench: $$peer does not build here: left out" >&2; \
 	done
+
+instructions: ## count the hot paths' instructions and compare them with benches/instructions/counts.toml
+	scripts/instructions
+
+instructions-update: ## write the counts that differ; NOTE='why', where they grew by over 5 %
+	scripts/instructions --update --note "$$NOTE"
 
 clean: ## remove what was built, installed and prepared
 	rm -rf target benches/target benches/peers/*/target benches/peers/*/.venv fuzz/target $(VENV) .tools .demo .bench

@@ -1,0 +1,1 @@
+"""Instructions of the hot paths: counted under valgrind, and compared with the counts that are committed."""
