@@ -1,5 +1,8 @@
 //! The engine: lanes, what they share, and the ways in.
 
+#[cfg(any(test, feature = "simulation"))]
+mod stepped;
+
 use crate::batch_ref::BatchRef;
 use crate::batch_state::BatchState;
 use crate::counters::{Counters, Stats};

@@ -63,6 +63,8 @@ mod ranges;
 mod remote;
 mod resident;
 mod scratch;
+#[cfg(any(test, feature = "simulation"))]
+pub mod simulation;
 mod target;
 mod wake;
 mod window;

@@ -5,7 +5,7 @@ use crate::engine::lock;
 use crate::window::{Cursor, Planned, Token, Window};
 use crate::{ByteRange, Engine, Error, ErrorKind, ObjectRef, RunOptions};
 use bytes::Bytes;
-use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Mutex;
 
 /// Reads in one window of a [`Engine::read_ranges`] call: enough for merging, few enough that lanes share the work.
@@ -38,7 +38,9 @@ impl Engine {
             let message = format!("a range of object number {}, of {} objects", wrong.object, objects.len());
             return Err(Error::new(ErrorKind::NotFound, message));
         }
-        self.run(&RangeBatch { windows: windows(reads), objects, reads, sink }, options)
+        let order = order(objects.len(), reads);
+        let windows = windows(reads, &order);
+        self.run(&RangeBatch { objects, reads, order, windows, sink }, options)
     }
 
     /// Reads one range of one object.
@@ -59,21 +61,71 @@ impl Engine {
 struct RangeBatch<'a, S> {
     objects: &'a [ObjectRef],
     reads: &'a [RangeRead],
-    /// Reads of one object, by their indexes.
-    windows: Vec<Vec<usize>>,
+    order: Order,
+    /// Reads of one object, by their places in the order.
+    windows: Vec<Range<usize>>,
     sink: S,
 }
 
-/// Groups reads by object, then cuts the groups.
-fn windows(reads: &[RangeRead]) -> Vec<Vec<usize>> {
-    let mut by_object: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (index, read) in reads.iter().enumerate() {
-        by_object.entry(read.object).or_default().push(index);
+/// The reads, those of one object together.
+enum Order {
+    /// As they came, which costs nothing to keep.
+    AsGiven,
+    /// By their indexes.
+    Sorted(Vec<usize>),
+}
+
+impl Order {
+    fn index(&self, place: usize) -> usize {
+        match self {
+            Order::AsGiven => place,
+            Order::Sorted(indexes) => indexes.get(place).copied().unwrap_or(usize::MAX),
+        }
     }
-    by_object
-        .into_values()
-        .flat_map(|group| group.chunks(WINDOW_READS).map(<[usize]>::to_vec).collect::<Vec<_>>())
-        .collect()
+}
+
+/// Orders reads by object, and as they came where they are of the same one, by counting: each read costs the same.
+fn order(objects: usize, reads: &[RangeRead]) -> Order {
+    if reads.is_sorted_by_key(|read| read.object) {
+        return Order::AsGiven;
+    }
+    let mut next = vec![0; objects + 1];
+    for read in reads {
+        next[read.object + 1] += 1;
+    }
+    for object in 0..objects {
+        next[object + 1] += next[object];
+    }
+    let mut indexes = vec![0; reads.len()];
+    for (index, read) in reads.iter().enumerate() {
+        indexes[next[read.object]] = index;
+        next[read.object] += 1;
+    }
+    Order::Sorted(indexes)
+}
+
+/// Cuts the order where the object changes, and where a window is full.
+fn windows(reads: &[RangeRead], order: &Order) -> Vec<Range<usize>> {
+    let mut windows: Vec<Range<usize>> = Vec::new();
+    let mut last_object = None;
+    for place in 0..reads.len() {
+        let object = reads.get(order.index(place)).map(|read| read.object);
+        match windows.last_mut() {
+            Some(window) if object == last_object && window.len() < WINDOW_READS => window.end = place + 1,
+            _ => windows.push(place..place + 1),
+        }
+        last_object = object;
+    }
+    windows
+}
+
+impl<S> RangeBatch<'_, S> {
+    /// The reads of a window, with their indexes.
+    fn window(&self, cursor: Cursor) -> impl Iterator<Item = (usize, &RangeRead)> {
+        let window = usize::try_from(cursor.window).ok().and_then(|window| self.windows.get(window));
+        let indexes = window.cloned().into_iter().flatten().map(|place| self.order.index(place));
+        indexes.filter_map(|index| Some((index, self.reads.get(index)?)))
+    }
 }
 
 impl<S: Fn(usize, Result<&[u8], Error>) + Send + Sync> Batch for RangeBatch<'_, S> {
@@ -92,13 +144,12 @@ impl<S: Fn(usize, Result<&[u8], Error>) + Send + Sync> Batch for RangeBatch<'_, 
         _context: &PlanContext<'_>,
         window: &mut Window<'_, 'b>,
     ) -> Planned {
-        let index = usize::try_from(cursor.window).unwrap_or(usize::MAX);
-        let Some(reads) = self.windows.get(index) else { return Planned::Complete };
-        if let Some(first) = reads.first() {
-            window.set_object(self.objects[self.reads[*first].object].clone());
+        let mut reads = self.window(cursor).peekable();
+        if let Some((_, first)) = reads.peek() {
+            window.set_object(self.objects[first.object].clone());
         }
-        for read in reads {
-            window.read(self.reads[*read].range, Token(crate::storage_len(*read)));
+        for (index, read) in reads {
+            window.read(read.range, Token(crate::storage_len(index)));
         }
         Planned::Complete
     }
@@ -118,9 +169,35 @@ impl<S: Fn(usize, Result<&[u8], Error>) + Send + Sync> Batch for RangeBatch<'_, 
 
     /// The ranges of the window were delivered already; each is told again that it cannot be trusted.
     fn spoiled(&self, cursor: Cursor, error: Error, _lane: &mut LaneContext<'_>) {
-        let index = usize::try_from(cursor.window).unwrap_or(usize::MAX);
-        for read in self.windows.get(index).into_iter().flatten() {
-            (self.sink)(*read, Err(error.clone().with_range(self.reads[*read].range)));
+        for (index, read) in self.window(cursor) {
+            (self.sink)(index, Err(error.clone().with_range(read.range)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn planned(objects: &[usize]) -> Vec<Vec<usize>> {
+        let range = ByteRange::Bounded { offset: 0, len: 1 };
+        let reads: Vec<RangeRead> =
+            objects.iter().map(|object| RangeRead { object: *object, range }).collect();
+        let order = order(8, &reads);
+        let windows = windows(&reads, &order);
+        windows.into_iter().map(|window| window.map(|place| order.index(place)).collect()).collect()
+    }
+
+    #[test]
+    fn windows_are_of_one_object_and_keep_the_order_within_it() {
+        assert_eq!(planned(&[]), Vec::<Vec<usize>>::new());
+        assert_eq!(planned(&[0, 0, 3]), [vec![0, 1], vec![2]]);
+        assert_eq!(planned(&[7, 0, 7, 0, 2]), [vec![1, 3], vec![4], vec![0, 2]]);
+    }
+
+    #[test]
+    fn windows_are_bounded() {
+        let lens: Vec<usize> = planned(&[1; 2 * WINDOW_READS + 3]).iter().map(Vec::len).collect();
+        assert_eq!(lens, [WINDOW_READS, WINDOW_READS, 3]);
     }
 }

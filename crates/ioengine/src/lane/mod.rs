@@ -13,10 +13,14 @@ mod planning;
 mod serve;
 mod slab;
 mod station;
+#[cfg(any(test, feature = "simulation"))]
+mod stepped;
 mod thread;
 
 pub(crate) use candidates::Candidate;
 pub(crate) use open_window::OpenWindow;
+#[cfg(any(test, feature = "simulation"))]
+pub(crate) use stepped::SteppedLane;
 pub(crate) use thread::{LaneThread, is_on_lane_of};
 
 use crate::Error;
