@@ -14,8 +14,9 @@ use std::time::Duration;
 pub struct Limits {
     /// Lanes, each a thread. Default: the processors this process may run on, at most 64.
     pub lanes: usize,
-    /// Physical reads that one lane keeps in flight on a local medium. Default 128: a guess
-    /// until calibration measures the device.
+    /// Physical reads that one lane keeps in flight on a local medium. Default 128 for up to 8 lanes, beyond that 1,024
+    /// over all lanes but at least 32 each: simulated devices of up to 5 million reads a second are full then, and more
+    /// only waits longer (docs/decisions/0009-scaling.md).
     pub local_depth: usize,
     /// Reads handed to a local driver before it is flushed. Default 32: the cost of one submission system call is
     /// then spread thin, while buffers of 8 KiB still fit a 1 MiB second-level cache.
@@ -28,7 +29,8 @@ pub struct Limits {
     /// Threads, over all lanes, that wait for reads of network file systems, each for one read. A lane has its share,
     /// but at least 16, and no more than `local_depth`. Default 512: see docs/decisions/0007-slow-file-systems.md.
     pub waiting_threads_max: usize,
-    /// Bytes in flight (asked for, or read and not yet delivered), over all lanes. Default 256 MiB.
+    /// Bytes in flight (asked for, or read and not yet delivered), over all lanes. Default 256 MiB, or 16 MiB for each lane
+    /// and one more where that is larger: reads above a lane's share are admitted one at a time over all lanes.
     pub in_flight_bytes_max: usize,
     /// Bytes of one merged read. Default 256 KiB, so that the bytes are still in a 1 MiB second-level cache
     /// when they are decoded. Not measured against other values.
@@ -59,14 +61,15 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
+        let lanes = std::thread::available_parallelism().map_or(1, usize::from).min(64);
         Limits {
-            lanes: std::thread::available_parallelism().map_or(1, usize::from).min(64),
-            local_depth: 128,
+            lanes,
+            local_depth: if lanes <= 8 { 128 } else { (1024 / lanes).max(32) },
             submit_batch: 32,
             submit_bytes_max: 4 << 20,
             remote_depth: 256,
             waiting_threads_max: 512,
-            in_flight_bytes_max: 256 << 20,
+            in_flight_bytes_max: (256 << 20).max((16 << 20) * (lanes + 1)),
             merged_bytes_max: 256 << 10,
             merged_parts_max: 64,
             split_bytes: 2 << 20,
