@@ -2,26 +2,23 @@
 
 use super::rule::Facts;
 use crate::FileIdentity;
-use crate::engine::lock;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// The files of one directory that were opened.
+///
+/// Nobody waits for its locks: a forked child shares it with threads that are not there, which may have held them.
 pub(in crate::media::files) struct DataSet {
-    files: Mutex<Files>,
+    /// Device and inode of each.
+    files: Mutex<HashSet<(u64, u64)>>,
+    file_bytes: AtomicU64,
     asked_bytes: AtomicU64,
     memory_bytes: u64,
     opened: AtomicU64,
     refused: AtomicU64,
     /// Why the last one was refused.
     reason: Mutex<String>,
-}
-
-#[derive(Default)]
-struct Files {
-    inodes: HashSet<(u64, u64)>,
-    bytes: u64,
 }
 
 /// Files that are told from each other. Beyond that the set is taken to be as large as it was found by then.
@@ -31,6 +28,7 @@ impl DataSet {
     pub(in crate::media::files) fn new() -> Arc<DataSet> {
         Arc::new(DataSet {
             files: Mutex::default(),
+            file_bytes: AtomicU64::new(0),
             asked_bytes: AtomicU64::new(0),
             memory_bytes: memory_bytes(),
             opened: AtomicU64::new(0),
@@ -46,12 +44,15 @@ impl DataSet {
 
     /// What the rule looks at, this file included.
     pub(super) fn facts(&self, file: &FileIdentity) -> Facts {
-        let mut files = lock(&self.files);
-        if files.inodes.len() < FILES_MAX && files.inodes.insert((file.device, file.inode)) {
-            files.bytes = files.bytes.saturating_add(file.size);
+        // Where another file is being counted, this one is the next time.
+        if let Ok(mut files) = self.files.try_lock()
+            && files.len() < FILES_MAX
+            && files.insert((file.device, file.inode))
+        {
+            self.file_bytes.fetch_add(file.size, Ordering::Relaxed);
         }
         Facts {
-            data_set_bytes: files.bytes,
+            data_set_bytes: self.file_bytes.load(Ordering::Relaxed).max(file.size),
             asked_bytes: self.asked_bytes.load(Ordering::Relaxed),
             memory_bytes: self.memory_bytes,
         }
@@ -64,7 +65,9 @@ impl DataSet {
     pub(super) fn count_refused(&self, reason: &str) {
         tracing::debug!(reason, "a file is not read past the page cache");
         self.refused.fetch_add(1, Ordering::Relaxed);
-        reason.clone_into(&mut lock(&self.reason));
+        if let Ok(mut last) = self.reason.try_lock() {
+            reason.clone_into(&mut last);
+        }
     }
 
     pub(super) fn describe(&self, what: &str) -> String {
@@ -72,10 +75,10 @@ impl DataSet {
         match (opened, refused) {
             (0, 0) => format!(", {what}"),
             (_, 0) => format!(", {what} (files so far: {opened})"),
-            _ => format!(
-                ", {what} (files so far: {opened}; {refused} could not be: {})",
-                lock(&self.reason).as_str()
-            ),
+            _ => {
+                let reason = self.reason.try_lock().map_or_else(|_| "busy".to_owned(), |last| last.clone());
+                format!(", {what} (files so far: {opened}; {refused} could not be: {reason})")
+            }
         }
     }
 }
