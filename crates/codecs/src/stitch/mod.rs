@@ -8,6 +8,8 @@
 mod copy;
 mod cut_axis;
 mod output;
+mod tile;
 
 pub use cut_axis::{AxisTile, CutAxis};
-pub use output::{Output, OutputMemory, Tile};
+pub use output::{Output, OutputMemory};
+pub use tile::Tile;
