@@ -41,6 +41,11 @@ pub enum FileAccess {
     /// cache and read again and again through mappings; files that are not in it, and would not come to stay there, past
     /// it (docs/decisions/0006-direct-reads.md). File systems of a network, and FUSE, by a thread for each read in flight,
     /// through the page cache, and never through mappings. The default.
+    ///
+    /// Mappings put a handler in front of those that the process has for SIGBUS, which passes on every signal that is not
+    /// its own. Programs whose own handlers end the process at once, or that block SIGBUS in the midst of a read, choose
+    /// [`Buffered`](FileAccess::Buffered): docs/decisions/0005-guarded-mapping.md says when that matters. Bytes that
+    /// somebody changes through a writable mapping of the file are seen as they are at that moment, by every access alike.
     #[default]
     Probe,
     /// Every file through a mapping from its first read on, also where that waits for the device. Where a mapping
