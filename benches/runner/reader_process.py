@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import select
+import selectors
 import subprocess
 import time
 from collections.abc import Sequence
@@ -109,22 +109,25 @@ class ReaderProcess:
         assert self.process.stdout is not None
         assert self.process.stderr is not None
         answers, errors = self.process.stdout.fileno(), self.process.stderr.fileno()
-        streams = [answers, errors]
         deadline = time.monotonic() + ANSWER_SECONDS_MAX
-        while b"\n" not in self.pending:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                self.process.kill()
-                raise ReaderError(f"said nothing for {ANSWER_SECONDS_MAX:.0f} s")
-            for stream in select.select(streams, [], [], left)[0]:
-                received = os.read(stream, 1 << 20)
-                if stream == errors:
-                    self.errors = (self.errors + received)[-4000:]
-                    streams = streams if received else [answers]
-                elif received:
-                    self.pending += received
-                else:
-                    raise ReaderError(self._death())
+        with selectors.DefaultSelector() as streams:
+            streams.register(answers, selectors.EVENT_READ)
+            streams.register(errors, selectors.EVENT_READ)
+            while b"\n" not in self.pending:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    self.process.kill()
+                    raise ReaderError(f"said nothing for {ANSWER_SECONDS_MAX:.0f} s")
+                for key, _ in streams.select(left):
+                    received = os.read(key.fd, 1 << 20)
+                    if key.fd == errors:
+                        self.errors = (self.errors + received)[-4000:]
+                        if not received:
+                            streams.unregister(errors)
+                    elif received:
+                        self.pending += received
+                    else:
+                        raise ReaderError(self._death())
         line, _, self.pending = self.pending.partition(b"\n")
         return line
 
