@@ -1,10 +1,10 @@
-//! `swath bench`: how fast random crops of an array are read.
+//! `swath bench`: how fast random crops of an array are read, or what the device does.
 
 use crate::bench_report::Bench;
 use crate::bench_run::{Amount, Plan, run_plan};
 use crate::crops::{CropShape, Crops};
 use crate::interrupt::Interrupt;
-use crate::{failure, locate, quantity};
+use crate::{calibrate, failure, locate, quantity};
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,10 +13,11 @@ use std::time::Duration;
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The array: a directory, or a path below a group.
-    path: PathBuf,
+    #[arg(required_unless_present = "calibrate")]
+    path: Option<PathBuf>,
     /// Elements of a crop along each axis, such as 4,10,128,128.
-    #[arg(long, value_name = "SHAPE")]
-    crop: CropShape,
+    #[arg(long, value_name = "SHAPE", required_unless_present = "calibrate")]
+    crop: Option<CropShape>,
     /// How many crops to read.
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     count: u64,
@@ -26,7 +27,7 @@ pub(crate) struct Arguments {
     /// Where crops lie: the same seed gives the same crops.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Read for this many seconds instead of a number of crops.
+    /// Read for this many seconds instead of a number of crops (8 with --calibrate).
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, conflicts_with = "count")]
     seconds: Option<Duration>,
     /// Have the kernel drop the cached pages of the array's files first.
@@ -35,6 +36,14 @@ pub(crate) struct Arguments {
     /// Print one line of JSON.
     #[arg(long)]
     json: bool,
+    /// Instead of an array, measure the device that a folder is on, by a scratch file in it, and store what was found
+    /// for later reads of that device.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["path", "crop", "count", "batch", "seed", "cold"])]
+    calibrate: Option<PathBuf>,
+    /// Size of the scratch file of --calibrate in MiB, removed afterwards.
+    #[arg(long, value_name = "MIB", default_value_t = 256, conflicts_with_all = ["path", "crop"])]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    scratch: u64,
 }
 
 fn parse_seconds(text: &str) -> Result<Duration, String> {
@@ -45,10 +54,18 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
-    let array = locate::array(&arguments.path)?;
-    let crops = Crops::new(array.shape(), &arguments.crop, arguments.seed)?;
-    if crops.crop_shape() != arguments.crop.0 {
-        let (wanted, clamped) = (quantity::shape(&arguments.crop.0), quantity::shape(crops.crop_shape()));
+    if let Some(folder) = &arguments.calibrate {
+        let amount = calibrate::Amount { scratch_mib: arguments.scratch, time: arguments.seconds };
+        let format = if arguments.json { calibrate::Format::Json } else { calibrate::Format::Table };
+        return calibrate::run(folder, &amount, format, out);
+    }
+    let (Some(path), Some(crop)) = (&arguments.path, &arguments.crop) else {
+        anyhow::bail!("wanted an array and --crop");
+    };
+    let array = locate::array(path)?;
+    let crops = Crops::new(array.shape(), crop, arguments.seed)?;
+    if crops.crop_shape() != crop.0 {
+        let (wanted, clamped) = (quantity::shape(&crop.0), quantity::shape(crops.crop_shape()));
         let shape = quantity::shape(array.shape());
         failure::say(&format!("note: crops of {wanted} are clamped to {clamped}: the array is {shape}"));
     }

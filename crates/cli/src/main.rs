@@ -9,6 +9,7 @@ mod arguments;
 mod bench;
 mod bench_report;
 mod bench_run;
+mod calibrate;
 mod crops;
 mod failure;
 mod info;

@@ -39,6 +39,7 @@ mod batch_state;
 mod blocks;
 mod buffer;
 mod byte_range;
+mod calibration;
 mod coalesce;
 mod control;
 mod cost;
@@ -73,6 +74,9 @@ pub use batch::{Arrival, Batch, Estimate, LaneContext, Note, PlanContext, Resume
 pub use blocks::Blocks;
 pub use buffer::AlignedBuffer;
 pub use byte_range::{ByteRange, memory_len, storage_len};
+pub use calibration::{
+    CALIBRATION_DEPTHS, Calibration, CalibrationOptions, CalibrationUse, DeviceKey, Fact, calibrate,
+};
 pub use control::{Control, Progress};
 pub use cost::CostModel;
 pub use counters::{LATENCY_BUCKETS, Stats};

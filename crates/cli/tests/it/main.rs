@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod bench;
+mod calibrate;
 mod info;
 mod npy;
 mod read;

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader};
 #[test]
 fn wrong_usage_exits_with_2() {
     let folder = hierarchy();
-    let cases: [(&[&str], &str); 14] = [
+    let cases: [(&[&str], &str); 17] = [
         (&[], "info, read or bench"),
         (&["inspect"], "inspect"),
         (&["info"], "<PATH>"),
@@ -22,6 +22,9 @@ fn wrong_usage_exits_with_2() {
         (&["bench", "grid", "--crop", "4,0"], "at least one element"),
         (&["bench", "grid", "--crop", "1,1", "--count", "0"], "0"),
         (&["bench", "grid", "--crop", "1,1", "--seconds", "never"], "positive"),
+        (&["bench", "--crop", "1,1"], "<PATH>"),
+        (&["bench", "grid", "--calibrate", "."], "--calibrate"),
+        (&["bench", "grid", "--crop", "1,1", "--scratch", "1"], "--scratch"),
     ];
     for (arguments, part) in cases {
         let line = run(folder.path(), arguments).error(2);

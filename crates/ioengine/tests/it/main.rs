@@ -9,6 +9,7 @@
 )]
 
 mod batches;
+mod calibration;
 mod conformance;
 mod direct;
 mod faults;

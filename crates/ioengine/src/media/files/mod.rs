@@ -19,6 +19,7 @@ mod probe;
 #[cfg(target_os = "linux")]
 mod uring;
 
+use crate::calibration::{Calibration, CalibrationUse};
 use crate::driver::{DriverSite, LocalDriver};
 use crate::medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject};
 use crate::{CostModel, Error, ErrorKind, Identity};
@@ -26,7 +27,8 @@ use direct::{DataSet, DirectUse};
 use mapped::{MappedBytes, MappingUse};
 pub(crate) use mapping::{CopyGuard, Mapping};
 use open_file::OpenFile;
-use std::os::fd::OwnedFd;
+pub(crate) use open_file::open_directory;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -69,20 +71,73 @@ struct Directory {
     mechanism: probe::Mechanism,
     mapping: MappingUse,
     direct: DirectUse,
+    costs: Costs,
+}
+
+/// What reads of a directory's files cost.
+#[derive(Clone, Debug)]
+struct Costs {
+    page_cache: CostModel,
+    device: CostModel,
+    /// Where they came from; empty for the named defaults.
+    origin: String,
+}
+
+impl Costs {
+    fn of(calibration: Option<&Calibration>) -> Costs {
+        let page_cache = calibration.and_then(|found| found.page_cache.clone().ok());
+        Costs {
+            page_cache: page_cache.unwrap_or(CostModel::PAGE_CACHE),
+            device: calibration.and_then(Calibration::device_cost).unwrap_or(CostModel::DEVICE),
+            origin: calibration.map(Calibration::describe).unwrap_or_default(),
+        }
+    }
 }
 
 impl LocalFiles {
-    /// Opens a directory, and probes how its files are best read.
+    /// Opens a directory, and probes how its files are best read. What reads cost is taken from the stored
+    /// [`Calibration`] of its device, where there is one.
     ///
     /// # Errors
     ///
     /// [`NotFound`](ErrorKind::NotFound) where there is no such directory;
     /// [`Unsupported`](ErrorKind::Unsupported) where `access` asks for io_uring and it does not work here.
     pub fn open(path: impl AsRef<Path>, access: FileAccess) -> Result<LocalFiles, Error> {
-        let path = path.as_ref();
+        LocalFiles::open_calibrated(path, access, &CalibrationUse::Stored)
+    }
+
+    /// As [`open`](LocalFiles::open), with the calibration that the caller says.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](LocalFiles::open). A calibration that is missing or broken is none.
+    pub fn open_calibrated(
+        path: impl AsRef<Path>,
+        access: FileAccess,
+        calibration: &CalibrationUse,
+    ) -> Result<LocalFiles, Error> {
+        LocalFiles::open_with(path.as_ref(), access, |directory| {
+            Costs::of(Calibration::find(calibration, directory.as_fd()).as_ref())
+        })
+    }
+
+    /// With these costs of the page cache, whatever is stored.
+    pub(crate) fn open_costed(
+        path: &Path,
+        access: FileAccess,
+        page_cache: CostModel,
+    ) -> Result<LocalFiles, Error> {
+        LocalFiles::open_with(path, access, |_| Costs { page_cache, ..Costs::of(None) })
+    }
+
+    fn open_with(
+        path: &Path,
+        access: FileAccess,
+        costs: impl FnOnce(&OwnedFd) -> Costs,
+    ) -> Result<LocalFiles, Error> {
         let named = |error: Error| error.with_object(&Arc::from(path.to_string_lossy()));
-        let (descriptor, id) =
-            open_file::open_directory(path).map_err(|error| named(Error::from_io(error)))?;
+        let (descriptor, id) = open_directory(path).map_err(|error| named(Error::from_io(error)))?;
+        let costs = costs(&descriptor);
         // Two ways of reading one directory share no open files, which know their way.
         let id = id ^ (access as u128) << 120;
         let mechanism = probe::choose(access, &descriptor).map_err(named)?;
@@ -97,13 +152,14 @@ impl LocalFiles {
         };
         let direct = match access {
             FileAccess::Probe if mechanism.is_remote() => DirectUse::Never,
-            FileAccess::Probe => DirectUse::WhereItPays(DataSet::new()),
-            FileAccess::Direct => DirectUse::Always(DataSet::new()),
+            FileAccess::Probe => DirectUse::WhereItPays(DataSet::new(costs.device)),
+            FileAccess::Direct => DirectUse::Always(DataSet::new(costs.device)),
             FileAccess::Mapped | FileAccess::Buffered | FileAccess::IoUring | FileAccess::PreadThreads => {
                 DirectUse::Never
             }
         };
-        Ok(LocalFiles(Arc::new(Directory { id: MediumId(id), path, descriptor, mechanism, mapping, direct })))
+        let id = MediumId(id);
+        Ok(LocalFiles(Arc::new(Directory { id, path, descriptor, mechanism, mapping, direct, costs })))
     }
 
     /// The medium, as arrays and batches take it.
@@ -116,9 +172,15 @@ impl LocalFiles {
         ObjectRef { medium: self.medium(), key: Arc::from(key) }
     }
 
-    /// Which mechanism lanes read these files by, and why: `io_uring (a probe read completed)`.
+    /// Which mechanism lanes read these files by, and why, and whether their costs were measured here:
+    /// `io_uring (a probe read completed), calibrated 2026-11-21`.
     pub fn mechanism(&self) -> String {
-        self.0.mechanism.describe()
+        format!("{}{}", self.0.mechanism.describe(), self.0.costs.origin)
+    }
+
+    /// Why a file was not read past the page cache, where that was wanted; `None` where none was refused.
+    pub(crate) fn direct_refusal(&self) -> Option<String> {
+        self.0.direct.refusal()
     }
 }
 
@@ -128,7 +190,7 @@ impl LocalMedium for Directory {
     }
 
     fn describe(&self) -> String {
-        format!("files by {}{}", self.mechanism.describe(), self.direct.describe())
+        format!("files by {}{}{}", self.mechanism.describe(), self.costs.origin, self.direct.describe())
     }
 
     fn family(&self) -> &'static str {
@@ -136,7 +198,7 @@ impl LocalMedium for Directory {
     }
 
     fn cost(&self) -> CostModel {
-        CostModel::PAGE_CACHE
+        self.costs.page_cache
     }
 
     fn driver(&self, site: DriverSite<'_>) -> Result<Box<dyn LocalDriver>, Error> {

@@ -153,7 +153,7 @@ pub(super) fn check_key(key: &str) -> io::Result<()> {
 }
 
 /// Opens a directory to look files up in; its device and inode tell it from others.
-pub(super) fn open_directory(path: &Path) -> io::Result<(OwnedFd, u128)> {
+pub(crate) fn open_directory(path: &Path) -> io::Result<(OwnedFd, u128)> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let descriptor = rustix::fs::open(path, flags, Mode::empty())?;
     let stat = statx(descriptor.as_fd(), c"", AtFlags::EMPTY_PATH)?;

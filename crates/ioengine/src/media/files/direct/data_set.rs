@@ -1,7 +1,7 @@
 //! What is known of one directory's files together.
 
 use super::rule::Facts;
-use crate::FileIdentity;
+use crate::{CostModel, FileIdentity};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -19,13 +19,15 @@ pub(in crate::media::files) struct DataSet {
     refused: AtomicU64,
     /// Why the last one was refused.
     reason: Mutex<String>,
+    /// What reads past the page cache cost.
+    cost: CostModel,
 }
 
 /// Files that are told from each other. Beyond that the set is taken to be as large as it was found by then.
 const FILES_MAX: usize = 65_536;
 
 impl DataSet {
-    pub(in crate::media::files) fn new() -> Arc<DataSet> {
+    pub(in crate::media::files) fn new(cost: CostModel) -> Arc<DataSet> {
         Arc::new(DataSet {
             files: Mutex::default(),
             file_bytes: AtomicU64::new(0),
@@ -34,7 +36,20 @@ impl DataSet {
             opened: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             reason: Mutex::default(),
+            cost,
         })
+    }
+
+    pub(super) fn cost(&self) -> CostModel {
+        self.cost
+    }
+
+    pub(super) fn refusal(&self) -> Option<String> {
+        (self.refused.load(Ordering::Relaxed) != 0).then(|| self.reason())
+    }
+
+    fn reason(&self) -> String {
+        self.reason.try_lock().map_or_else(|_| "busy".to_owned(), |last| last.clone())
     }
 
     /// Counts bytes that reads want.
@@ -76,7 +91,7 @@ impl DataSet {
             (0, 0) => format!(", {what}"),
             (_, 0) => format!(", {what} (files so far: {opened})"),
             _ => {
-                let reason = self.reason.try_lock().map_or_else(|_| "busy".to_owned(), |last| last.clone());
+                let reason = self.reason();
                 format!(", {what} (files so far: {opened}; {refused} could not be: {reason})")
             }
         }

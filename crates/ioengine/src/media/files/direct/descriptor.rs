@@ -50,11 +50,11 @@ impl Alignment {
         }
     }
 
-    pub(super) fn blocks(self) -> Blocks {
+    pub(super) fn blocks(self, cost: CostModel) -> Blocks {
         Blocks {
             block_bytes: u64::from(self.offset),
             memory_alignment: usize::try_from(self.memory).unwrap_or(usize::MAX),
-            cost: CostModel::DEVICE,
+            cost,
         }
     }
 }

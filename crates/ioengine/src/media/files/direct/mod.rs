@@ -11,8 +11,8 @@ mod rule;
 
 use super::mapped::now_ms;
 use super::open_file::OpenFile;
-use crate::OpenObject;
 use crate::blocks::Blocks;
+use crate::{CostModel, OpenObject};
 pub(super) use data_set::DataSet;
 use descriptor::{Alignment, DirectDescriptor};
 use std::os::fd::BorrowedFd;
@@ -37,6 +37,14 @@ impl DirectUse {
             DirectUse::Never => String::new(),
             DirectUse::WhereItPays(set) => set.describe("past the page cache where it pays"),
             DirectUse::Always(set) => set.describe("past the page cache"),
+        }
+    }
+
+    /// Why a file was refused last, if any was.
+    pub(super) fn refusal(&self) -> Option<String> {
+        match self {
+            DirectUse::Never => None,
+            DirectUse::WhereItPays(set) | DirectUse::Always(set) => set.refusal(),
         }
     }
 }
@@ -89,7 +97,7 @@ impl Direct {
             return None;
         }
         let descriptor = self.descriptor.get_or_init(|| self.open(file, set)).as_ref()?;
-        Some(descriptor.alignment().blocks())
+        Some(descriptor.alignment().blocks(set.cost()))
     }
 
     /// The descriptor for a read of whole blocks to memory that is aligned as the file wants it.
@@ -98,7 +106,7 @@ impl Direct {
             return None;
         }
         let descriptor = self.descriptor.get()?.as_ref()?;
-        descriptor.alignment().blocks().fit(offset, target).then(|| descriptor.borrow())
+        descriptor.alignment().blocks(CostModel::DEVICE).fit(offset, target).then(|| descriptor.borrow())
     }
 
     /// Has no read go past the page cache any more.

@@ -1,0 +1,309 @@
+//! Calibrations in files, one for each device.
+//!
+//! What is in such a file is not trusted: one that is broken, of another version, of another device or out of bounds is
+//! ignored, with a warning.
+
+use super::flat_json::{self, Fields, Value};
+use super::{CALIBRATION_DEPTHS, Calibration, CalibrationUse, DeviceKey, Fact, date};
+use crate::{CostModel, Error, ErrorKind};
+use rustix::fs::{Mode, OFlags};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Raised when the meaning of a field changes.
+const VERSION: f64 = 1.0;
+
+/// More than any calibration has.
+const FILE_BYTES_MAX: u64 = 16 << 10;
+
+/// More characters than any reason needs.
+const REASON_CHARS_MAX: usize = 300;
+
+/// No device or memory does less, or more, in a second.
+const RATE_BOUNDS: (f64, f64) = (1e-3, 1e12);
+
+/// Nanoseconds of a request: up to 17 minutes.
+const REQUEST_COST_BOUNDS: (f64, f64) = (0.0, 1e12);
+
+/// Nanoseconds of a byte: from a petabyte to a kilobyte a second.
+const BYTE_COST_BOUNDS: (f64, f64) = (1e-6, 1e6);
+
+/// Lanes that an engine may have.
+const LANES_MAX: f64 = 4096.0;
+
+impl Calibration {
+    /// Stores it in the user's cache folder, `$XDG_CACHE_HOME/swath` or else `~/.cache/swath`, in place of an earlier one
+    /// of the device, and returns the file. Media that are opened from then on use it.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](ErrorKind::NotFound) where there is neither of these variables; those of the file system.
+    pub fn store(&self) -> Result<PathBuf, Error> {
+        let folder = cache_folder().ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, "neither XDG_CACHE_HOME nor HOME is an absolute path")
+        })?;
+        self.store_in(&folder)
+    }
+
+    /// Stores it in this folder, which is made if it is missing, and returns the file. Readers find the file before or
+    /// this one, never a part.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system.
+    pub fn store_in(&self, folder: &Path) -> Result<PathBuf, Error> {
+        let path = folder.join(self.device.file_name());
+        let partial = folder.join(format!("{}.{}.tmp", self.device.file_name(), std::process::id()));
+        let stored = std::fs::create_dir_all(folder).and_then(|()| {
+            let mut file = File::create(&partial)?;
+            file.write_all(self.to_json().as_bytes())?;
+            file.sync_all()?;
+            std::fs::rename(&partial, &path)
+        });
+        stored.map_err(|error| {
+            // It may never have been made.
+            let _ = std::fs::remove_file(&partial);
+            Error::from_io(error).with_object(&Arc::from(path.to_string_lossy()))
+        })?;
+        Ok(path)
+    }
+
+    /// As a JSON object of numbers and texts: a text in place of a number is why that was not measured.
+    pub fn to_json(&self) -> String {
+        let number = |number: u32| Value::Number(f64::from(number));
+        let mut fields = vec![
+            ("version".to_owned(), Value::Number(VERSION)),
+            ("device_major".to_owned(), number(self.device.major)),
+            ("device_minor".to_owned(), number(self.device.minor)),
+            ("file_system".to_owned(), number(self.device.file_system)),
+            ("measured_on".to_owned(), Value::Text(self.measured_on.clone())),
+            ("lanes".to_owned(), Value::Number(self.lanes as f64)),
+            ("cached_ring_reads_per_s".to_owned(), told(&self.cached_ring)),
+            ("cached_threads_reads_per_s".to_owned(), told(&self.cached_threads)),
+            ("cached_mapping_reads_per_s".to_owned(), told(&self.cached_mapping)),
+        ];
+        let cost = |of: fn(&CostModel) -> f64| told(&self.page_cache.as_ref().map(of).map_err(Clone::clone));
+        fields.push(("page_cache_request_cost_ns".to_owned(), cost(|cost| cost.request_cost_ns)));
+        fields.push(("page_cache_byte_cost_ns".to_owned(), cost(|cost| cost.byte_cost_ns)));
+        for (name, rates) in [("direct_4k", &self.direct_4k), ("direct_1m", &self.direct_1m)] {
+            for (index, depth) in CALIBRATION_DEPTHS.iter().enumerate() {
+                let rate = rates.as_ref().map(|rates| rates[index]).map_err(Clone::clone);
+                fields.push((rate_name(name, *depth), told(&rate)));
+            }
+        }
+        let fields: Vec<(&str, Value)> =
+            fields.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+        flat_json::write(&fields)
+    }
+
+    /// What [`to_json`](Calibration::to_json) wrote; `None` for anything else, and for values that are out of bounds.
+    pub fn from_json(text: &str) -> Option<Calibration> {
+        let fields = Stored(flat_json::read(text)?);
+        if fields.number("version", (VERSION, VERSION))? != VERSION {
+            return None;
+        }
+        let device = DeviceKey {
+            major: fields.whole("device_major", f64::from(u32::MAX))?,
+            minor: fields.whole("device_minor", f64::from(u32::MAX))?,
+            file_system: fields.whole("file_system", f64::from(u32::MAX))?,
+        };
+        let rates = |name: &str| {
+            let rate = |depth| fields.fact(&rate_name(name, depth), RATE_BOUNDS);
+            let [first, second, third] = CALIBRATION_DEPTHS.map(rate);
+            Some(all(first?, second?, third?))
+        };
+        let request = fields.fact("page_cache_request_cost_ns", REQUEST_COST_BOUNDS)?;
+        let byte = fields.fact("page_cache_byte_cost_ns", BYTE_COST_BOUNDS)?;
+        Some(Calibration {
+            device,
+            measured_on: fields.text("measured_on").filter(|text| date::is_date(text))?.to_owned(),
+            lanes: usize::try_from(fields.whole("lanes", LANES_MAX)?).ok()?,
+            cached_ring: fields.fact("cached_ring_reads_per_s", RATE_BOUNDS)?,
+            cached_threads: fields.fact("cached_threads_reads_per_s", RATE_BOUNDS)?,
+            cached_mapping: fields.fact("cached_mapping_reads_per_s", RATE_BOUNDS)?,
+            page_cache: request.and_then(|request_cost_ns| {
+                byte.map(|byte_cost_ns| CostModel { request_cost_ns, byte_cost_ns })
+            }),
+            direct_4k: rates("direct_4k")?,
+            direct_1m: rates("direct_1m")?,
+        })
+    }
+
+    /// The calibration of the device that a directory is on, if there is one to be used.
+    pub(crate) fn find(wanted: &CalibrationUse, directory: BorrowedFd<'_>) -> Option<Calibration> {
+        let folder = match wanted {
+            CalibrationUse::Ignored => return None,
+            CalibrationUse::StoredIn(folder) => folder.clone(),
+            CalibrationUse::Stored if is_off() => return None,
+            CalibrationUse::Stored => cache_folder()?,
+        };
+        let device = DeviceKey::of(directory).ok()?;
+        let path = folder.join(device.file_name());
+        let text = match read_bounded(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "a stored calibration is ignored");
+                return None;
+            }
+        };
+        let found = Calibration::from_json(&text).filter(|found| found.device == device);
+        if found.is_none() {
+            tracing::warn!(path = %path.display(), "a stored calibration is ignored: broken, or of another device");
+        }
+        found
+    }
+}
+
+/// Where the user's programs keep what they can make again.
+fn cache_folder() -> Option<PathBuf> {
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+    Some(folder.join("swath"))
+}
+
+fn is_off() -> bool {
+    std::env::var_os("SWATH_CALIBRATION").is_some_and(|value| value == "off")
+}
+
+fn read_bounded(path: &Path) -> std::io::Result<String> {
+    // A pipe in its place must not be waited for.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("not a regular file"));
+    }
+    let mut text = String::new();
+    file.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn told(fact: &Fact<f64>) -> Value {
+    match fact {
+        Ok(number) => Value::Number(*number),
+        Err(reason) => Value::Text(reason.chars().take(REASON_CHARS_MAX).collect()),
+    }
+}
+
+fn rate_name(name: &str, depth: usize) -> String {
+    format!("{name}_depth_{depth}_reads_per_s")
+}
+
+fn all(first: Fact<f64>, second: Fact<f64>, third: Fact<f64>) -> Fact<[f64; 3]> {
+    Ok([first?, second?, third?])
+}
+
+/// The fields of a file, looked up by name and checked.
+struct Stored(Fields);
+
+impl Stored {
+    fn value(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find(|(found, _)| found == name).map(|(_, value)| value)
+    }
+
+    fn number(&self, name: &str, bounds: (f64, f64)) -> Option<f64> {
+        self.fact(name, bounds)?.ok()
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        match self.value(name)? {
+            Value::Text(text) if text.chars().count() <= REASON_CHARS_MAX => Some(text),
+            Value::Text(_) | Value::Number(_) => None,
+        }
+    }
+
+    fn fact(&self, name: &str, (least, most): (f64, f64)) -> Option<Fact<f64>> {
+        match self.value(name)? {
+            Value::Number(number) => (least <= *number && *number <= most).then_some(Ok(*number)),
+            Value::Text(_) => Some(Err(self.text(name)?.to_owned())),
+        }
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a whole number within 0..=u32::MAX by then"
+    )]
+    fn whole(&self, name: &str, most: f64) -> Option<u32> {
+        let number = self.number(name, (0.0, most.min(f64::from(u32::MAX))))?;
+        (number.fract() == 0.0).then_some(number as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibration::example;
+    use proptest::prelude::*;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn a_calibration_goes_round() {
+        assert_eq!(Calibration::from_json(&example().to_json()), Some(example()));
+        let nothing = || Err("nothing, \"nothing\"".to_owned());
+        let unknown = Calibration { page_cache: nothing().map(|()| CostModel::MEMORY), ..example() };
+        let found = Calibration::from_json(&unknown.to_json()).unwrap();
+        assert_eq!(found.page_cache, Err("nothing,  nothing ".to_owned()));
+    }
+
+    #[test]
+    fn a_calibration_out_of_bounds_is_none() {
+        let text = example().to_json();
+        for (good, bad) in [
+            ("\"version\": 1", "\"version\": 2"),
+            ("\"lanes\": 2", "\"lanes\": 2.5"),
+            ("\"lanes\": 2", "\"lanes\": -1"),
+            ("\"device_major\": 8", "\"device_major\": 1e300"),
+            ("\"device_major\": 8", "\"device_major\": \"8\""),
+            ("2026-11-21", "yesterday"),
+            ("_byte_cost_ns\": 0.1", "_byte_cost_ns\": 0"),
+            ("_request_cost_ns\": 300", "_request_cost_ns\": -300"),
+            ("1500000", "1e400"),
+            ("direct_4k_depth_8_", "direct_4k_depth_9_"),
+        ] {
+            assert!(text.contains(good), "{good}\n{text}");
+            assert_eq!(Calibration::from_json(&text.replacen(good, bad, 1)), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_broken_calibration_file_is_ignored() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = File::open(folder.path()).unwrap();
+        let device = DeviceKey::of(directory.as_fd()).unwrap();
+        let own = Calibration { device, ..example() };
+        let wanted = CalibrationUse::StoredIn(folder.path().join("made"));
+        let find = || Calibration::find(&wanted, directory.as_fd());
+        assert_eq!(find(), None);
+        let path = own.store_in(&folder.path().join("made")).unwrap();
+        assert_eq!(find(), Some(own.clone()));
+        let other = Calibration { device: DeviceKey { minor: device.minor ^ 1, ..device }, ..own.clone() };
+        let long = own.to_json() + &" ".repeat(20_000);
+        for bytes in
+            [&b""[..], b"\xff\xfe", b"{\"version\": 1}", other.to_json().as_bytes(), &long.as_bytes()[1..]]
+        {
+            std::fs::write(&path, bytes).unwrap();
+            assert_eq!(find(), None);
+        }
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        assert_eq!(find(), None);
+        assert_eq!(Calibration::find(&CalibrationUse::Ignored, directory.as_fd()), None);
+        assert!(own.store_in(&folder.path().join("made")).is_err());
+        assert_eq!(folder.path().join("made").read_dir().unwrap().count(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn a_calibration_with_bytes_changed_is_read_or_refused(place in 0usize..900, byte in 0u8..128) {
+            let mut bytes = example().to_json().into_bytes();
+            if let Some(found) = bytes.get_mut(place) {
+                *found = byte;
+            }
+            let _ = Calibration::from_json(&String::from_utf8(bytes).unwrap());
+        }
+    }
+}
