@@ -5,7 +5,7 @@ use super::scratch_file::ScratchFile;
 use super::{CALIBRATION_DEPTHS, Calibration, DeviceKey, Fact, bridging, date};
 use crate::{CostModel, Engine, EngineConfig, Error, ErrorKind, FileAccess, Freshness, Limits, LocalFiles};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How a device is measured.
 #[derive(Clone)]
@@ -54,8 +54,9 @@ pub fn calibrate(path: impl AsRef<Path>, options: &CalibrationOptions<'_>) -> Re
     let bench = Bench { folder: path, scratch: &scratch, options };
     let cached_ring = bench.cached(FileAccess::IoUring)?;
     let cached_threads = bench.cached(FileAccess::PreadThreads)?;
-    let cached_mapping = bench.cached(FileAccess::Mapped)?;
     let page_cache = bench.page_cache()?;
+    // Late, because files that were just written are not kept mapped.
+    let cached_mapping = fact(bench.mapping_rate())?;
     scratch.drop_cached();
     let direct_4k = bench.direct(4096)?;
     let direct_1m = bench.direct(1 << 20)?;
@@ -89,15 +90,28 @@ const BRIDGE_ALL: CostModel = CostModel { request_cost_ns: 1e9, byte_cost_ns: 1.
 
 impl Bench<'_> {
     fn cached(&self, access: FileAccess) -> Result<Fact<f64>, Error> {
-        fact(self.cached_rate(access))
+        fact(LocalFiles::open_costed(self.folder, access, CostModel::PAGE_CACHE).and_then(|files| {
+            let engine = engine(Limits { merged_parts_max: 1, ..Limits::default() });
+            self.probed(&files).rate(&engine, Pattern::Single(4096), self.share(CACHED_SHARE))
+        }))
     }
 
-    fn cached_rate(&self, access: FileAccess) -> Result<f64, Error> {
-        let files = LocalFiles::open_costed(self.folder, access, CostModel::PAGE_CACHE)?;
+    fn mapping_rate(&self) -> Result<f64, Error> {
+        let files = LocalFiles::open_costed(self.folder, FileAccess::Mapped, CostModel::PAGE_CACHE)?;
         let engine = engine(Limits { merged_parts_max: 1, ..Limits::default() });
-        let rate = self.probed(&files).rate(&engine, Pattern::Single(4096), self.share(CACHED_SHARE))?;
-        if access == FileAccess::Mapped && engine.stats().served_reads == 0 {
+        let (probed, time) = (self.probed(&files), self.share(CACHED_SHARE));
+        // Large reads first, which fill the page table.
+        probed.pass(&engine, Pattern::Single(1 << 20), 0, Instant::now() + time)?;
+        let rate = probed.rate(&engine, Pattern::Single(4096), time)?;
+        let stats = engine.stats();
+        if stats.served_reads == 0 {
             return Err(Error::new(ErrorKind::Unsupported, "files are not mapped here"));
+        }
+        if stats.handle_hits < stats.opens {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "the scratch file was too young to be kept mapped",
+            ));
         }
         Ok(rate)
     }
