@@ -148,6 +148,7 @@ impl Batch for Fuzzed<'_> {
         let result = match result {
             Ok(Arrival::Bytes(bytes)) => Ok(bytes.to_vec()),
             Ok(Arrival::Placed(len)) => Ok(vec![0; len]),
+            Ok(Arrival::Piece(_)) => panic!("a piece, which no read of this plan takes"),
             Err(error) => Err(error.kind()),
         };
         let (window, read) = ((token.0 >> 32) as usize, token.0 as u32 as usize);
