@@ -98,7 +98,7 @@ impl ReadBatch<'_> {
         for (run, chunk) in hits.drain(..) {
             let placements = slice(&note.placements, &run);
             let chunk = self.array.compiled.chain.view_decoded(&chunk);
-            if let Err(error) = self.place_others(placements, &chunk) {
+            if let Err(error) = self.write_tiles(placements, &chunk) {
                 self.fail(placements, &error);
             }
         }
@@ -164,7 +164,7 @@ impl ReadBatch<'_> {
         let (Some(decoded), Some(first)) = (&self.decoded, placements.first()) else { return Ok(()) };
         let chain = &self.array.compiled.chain;
         let chunk = decoded.decode((version, first.chunk), chain, stored, scratch)?;
-        self.place_others(placements, &chain.view_decoded(&chunk))
+        self.write_tiles(placements, &chain.view_decoded(&chunk))
     }
 
     /// Drops the chunks that are kept of a window's object.

@@ -299,7 +299,7 @@ impl<'m> ReadBatch<'m> {
         };
         if let Some(start) = start {
             let part = chain.view_part(stored, start)?;
-            return self.place_others(placements, &part);
+            return self.write_tiles(placements, &part);
         }
         let scratch = scratch.get::<Scratch>();
         let Some((first, others)) = placements.split_first() else { return Ok(()) };
@@ -308,17 +308,18 @@ impl<'m> ReadBatch<'m> {
             first = match first.into_contiguous() {
                 Ok(target) => {
                     chain.decode_into(stored, target, scratch)?;
-                    return self.place_others(others, &chain.view_decoded(target));
+                    return self.write_tiles(others, &chain.view_decoded(target));
                 }
                 Err(tile) => tile,
             };
         }
         let chunk = chain.decode_view(stored, scratch)?;
         first.write(&chunk)?;
-        self.place_others(others, &chunk)
+        self.write_tiles(others, &chunk)
     }
 
-    pub(crate) fn place_others(
+    /// Copies a decoded chunk, or the part of it that there is, to where it is wanted.
+    pub(crate) fn write_tiles(
         &self,
         placements: &[Placement],
         chunk: &DecodedChunk<'_>,

@@ -7,6 +7,7 @@
 mod arrive;
 mod candidates;
 mod deliver;
+mod demand;
 mod issue;
 mod open_window;
 mod planning;

@@ -1,5 +1,6 @@
 //! From work to a window with reads to issue: claim, plan, open, coalesce.
 
+use super::demand::Demand;
 use super::open_window::{OpenWindow, Split, WindowMemory};
 use super::station::{Reader, Station};
 use super::{Allowance, Lane, Site};
@@ -123,9 +124,10 @@ impl Lane {
                     return self.replan(window);
                 }
                 window.identity = Some(handle.identity().clone());
+                let demand = Demand::of(&window.memory.storage, handle.size());
                 window.handle = Some(handle);
-                if let Err(mut window) = self.serve(window) {
-                    window.blocks = blocks_of(&window);
+                if let Err(mut window) = self.serve(window, &demand) {
+                    window.blocks = blocks_of(&window, &demand);
                     self.queue(window, Some(medium));
                 }
             }
@@ -328,21 +330,11 @@ fn no_object() -> Error {
 }
 
 /// How the window's reads go past the page cache, if they should.
-fn blocks_of(window: &OpenWindow) -> Option<Blocks> {
+fn blocks_of(window: &OpenWindow, demand: &Demand) -> Option<Blocks> {
     let handle = window.handle.as_ref()?;
-    let size = handle.size();
-    let reads = window.memory.storage.reads.iter();
-    let touched = reads.map(|read| {
-        let (offset, len) = read.range.resolve(size).unwrap_or((0, 0));
-        (offset % PAGE_BYTES + len).next_multiple_of(PAGE_BYTES)
-    });
-    let bytes = touched.sum();
     // Media answer from what they know; one that panics is read as it always was.
-    catch_unwind(AssertUnwindSafe(|| handle.blocks(bytes))).ok().flatten()
+    catch_unwind(AssertUnwindSafe(|| handle.blocks(demand.page_bytes))).ok().flatten()
 }
-
-/// What the page cache takes in for a byte that is read.
-const PAGE_BYTES: u64 = 4096;
 
 /// What the window's reads cost; `None` without an object.
 fn cost_of(window: &OpenWindow) -> Option<CostModel> {

@@ -1,5 +1,6 @@
 //! Windows whose bytes are there already: delivered as they are planned, without a read.
 
+use super::demand::Demand;
 use super::open_window::OpenWindow;
 use super::planning::fit;
 use super::{Lane, Site};
@@ -14,7 +15,7 @@ use std::sync::Arc;
 /// Bytes of one read that are copied to the lane's own memory for a sink that wants them in one piece; larger reads fill
 /// a buffer of the budget. The memory grows to what is asked for, and stays: most chunks of an array are of about one
 /// size, and memory that is new for each of them costs as much in page faults as the copy.
-const SERVED_BYTES_MAX: usize = 4 << 20;
+pub(super) const SERVED_BYTES_MAX: usize = 4 << 20;
 
 /// Reads between two looks at whether the batch was ended.
 const READS_BETWEEN_LOOKS: usize = 64;
@@ -33,11 +34,9 @@ struct Served {
 
 impl Lane {
     /// Delivers a window from bytes that its object has ready, or gives it back where they must be read.
-    pub(super) fn serve(&mut self, window: Box<OpenWindow>) -> Result<(), Box<OpenWindow>> {
-        let Some(handle) = window.handle.clone() else { return Err(window) };
-        let Some(Wanted { bytes, page_bytes }) = servable(&window.memory.storage, handle.size()) else {
-            return Err(window);
-        };
+    pub(super) fn serve(&mut self, window: Box<OpenWindow>, demand: &Demand) -> Result<(), Box<OpenWindow>> {
+        let Some(handle) = window.handle.clone().filter(|_| demand.is_servable) else { return Err(window) };
+        let Demand { bytes, page_bytes, .. } = *demand;
         let resident = catch_unwind(AssertUnwindSafe(|| handle.resident(page_bytes)));
         let Ok(Some(resident)) = resident else { return Err(window) };
         let reads = storage_len(window.memory.storage.reads.len());
@@ -75,31 +74,6 @@ impl Lane {
         }
         self.take_follow_ups(&batch);
     }
-}
-
-/// What a window wants.
-struct Wanted {
-    bytes: u64,
-    /// Bytes of the pages that it touches, one read at a time.
-    page_bytes: u64,
-}
-
-const PAGE_BYTES: u64 = 4096;
-
-/// What a window wants, if each of its reads can be served.
-fn servable(storage: &WindowStorage, size: u64) -> Option<Wanted> {
-    let mut wanted = Wanted { bytes: 0, page_bytes: 0 };
-    for read in &storage.reads {
-        let (offset, len) = read.range.resolve(size).unwrap_or((0, 0));
-        let is_small = len <= storage_len(SERVED_BYTES_MAX);
-        if !is_small && !read.takes_pieces && read.target.is_none() {
-            return None;
-        }
-        let pages = (offset % PAGE_BYTES).saturating_add(len).div_ceil(PAGE_BYTES);
-        wanted.bytes = wanted.bytes.saturating_add(len);
-        wanted.page_bytes = wanted.page_bytes.saturating_add(pages.saturating_mul(PAGE_BYTES));
-    }
-    Some(wanted)
 }
 
 struct Server<'a> {

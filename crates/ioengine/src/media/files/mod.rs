@@ -14,6 +14,7 @@ mod inline;
 mod mapped;
 mod mapping;
 mod open_file;
+mod page_cache;
 mod pread_threads;
 mod probe;
 #[cfg(target_os = "linux")]

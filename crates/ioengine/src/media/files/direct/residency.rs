@@ -1,10 +1,8 @@
 //! How much of a file is in the page cache.
 
+use crate::media::files::page_cache::cached_pages;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
-
-/// Linux 6.5; the number is the same on every architecture. Not in every libc yet.
-const SYS_CACHESTAT: libc::c_long = 451;
+use std::os::fd::BorrowedFd;
 
 /// Places that are looked at, and bytes of each: a small part of a large file tells as much as the rule needs, and costs
 /// some 20 µs whatever the file's size (a `cachestat` of a few pages costs 0.25 µs).
@@ -35,17 +33,6 @@ pub(super) fn resident_share(file: BorrowedFd<'_>, size: u64) -> io::Result<f64>
 
 fn share(cached: u64, pages: u64) -> f64 {
     cached as f64 / pages.max(1) as f64
-}
-
-#[expect(unsafe_code, reason = "cachestat")]
-fn cached_pages(file: BorrowedFd<'_>, offset: u64, len: u64) -> io::Result<u64> {
-    let asked = [offset, len];
-    // Pages cached, dirty, under write-back, evicted, recently evicted.
-    let mut answer = [0u64; 5];
-    // SAFETY: the two structures are of two and of five 64-bit numbers, in these two arrays.
-    let status =
-        unsafe { libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), asked.as_ptr(), answer.as_mut_ptr(), 0u32) };
-    if status == 0 { Ok(answer[0]) } else { Err(io::Error::last_os_error()) }
 }
 
 #[cfg(test)]

@@ -1,13 +1,11 @@
 //! What of a mapping is in the page cache, and bringing it into the page table.
 
 use super::Mapping;
+use crate::media::files::page_cache::cached_pages;
 use crate::storage_len;
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, BorrowedFd};
-
-/// Linux 6.5; the number is the same on every architecture. Not in every libc yet.
-const SYS_CACHESTAT: libc::c_long = 451;
+use std::os::fd::BorrowedFd;
 
 /// `madvise(2)`: populate page tables for reading, Linux 5.14. Not in every libc yet.
 const MADV_POPULATE_READ: libc::c_int = 22;
@@ -35,7 +33,7 @@ pub(super) fn resident_bytes(mapping: &Mapping, file: BorrowedFd<'_>, range: Ran
     if pages.is_empty() {
         return Ok(0);
     }
-    let cached = match cached_pages(file, &range) {
+    let cached = match cached_pages(file, range.start, range.end - range.start) {
         Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => resident_pages(mapping, pages.clone())?,
         answer => answer?,
     };
@@ -54,18 +52,6 @@ fn pages(mapping: &Mapping, range: &Range<u64>) -> io::Result<Range<usize>> {
         (Some(start), Some(end)) if start == end => Ok(0..0),
         _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "a range beyond the mapping")),
     }
-}
-
-/// By `cachestat(2)`: about 250 ns for few pages, growing slowly, and no work in proportion to what is not cached.
-#[expect(unsafe_code, reason = "cachestat")]
-fn cached_pages(file: BorrowedFd<'_>, range: &Range<u64>) -> io::Result<u64> {
-    let asked = [range.start, range.end - range.start];
-    // Pages cached, dirty, under write-back, evicted, recently evicted.
-    let mut answer = [0u64; 5];
-    // SAFETY: the two structures are of two and of five 64-bit numbers, in these two arrays.
-    let status =
-        unsafe { libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), asked.as_ptr(), answer.as_mut_ptr(), 0u32) };
-    if status == 0 { Ok(answer[0]) } else { Err(io::Error::last_os_error()) }
 }
 
 #[expect(unsafe_code, reason = "mincore")]
@@ -116,7 +102,7 @@ mod tests {
         file.set_len(3 * 4096).unwrap();
         let mapping = Mapping::new(&file, 3 * 4096).unwrap();
         std::os::unix::fs::FileExt::write_all_at(&file, &[1; 4096], 4096).unwrap();
-        if cached_pages(file.as_fd(), &(0..1)).is_err() {
+        if cached_pages(file.as_fd(), 0, 1).is_err() {
             return println!("skipped: no cachestat");
         }
         assert_eq!(mapping.resident_bytes(&file, 0..3 * 4096).unwrap(), 4096);
