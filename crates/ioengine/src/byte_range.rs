@@ -41,19 +41,20 @@ impl ByteRange {
             ByteRange::Bounded { offset: _, len: 0 } => Ok((0, 0)),
             ByteRange::Bounded { offset, len } => match offset.checked_add(len) {
                 Some(end) if end <= size => Ok((offset, len)),
-                _ => Err(Error::new(ErrorKind::UnexpectedEnd, format!("the object has {size} bytes"))
-                    .with_range(self)),
+                _ => Err(self.beyond(ErrorKind::UnexpectedEnd, size)),
             },
             ByteRange::Suffix { len } => {
                 let len = len.min(size);
                 Ok((size - len, len))
             }
             ByteRange::Whole { len_max } if size <= len_max => Ok((0, size)),
-            ByteRange::Whole { .. } => {
-                Err(Error::new(ErrorKind::LimitExceeded, format!("the object has {size} bytes"))
-                    .with_range(self))
-            }
+            ByteRange::Whole { .. } => Err(self.beyond(ErrorKind::LimitExceeded, size)),
         }
+    }
+
+    #[cold]
+    fn beyond(self, kind: ErrorKind, size: u64) -> Error {
+        Error::new(kind, format!("the object has {size} bytes")).with_range(self)
     }
 
     /// Most bytes that the range can yield.

@@ -389,13 +389,23 @@ pub(super) fn fit(
     if let Some(target) = &read.target
         && target.len() != len
     {
-        let message = format!("the object holds {len} of the {} bytes that the target takes", target.len());
-        return Err(Error::new(ErrorKind::UnexpectedEnd, message));
+        return Err(too_few(len, target.len()));
     }
-    if PIECES_MAX < len / split_bytes {
-        return Err(Error::new(ErrorKind::LimitExceeded, format!("one read of {len} bytes is too large")));
+    if split_bytes < len && PIECES_MAX < len / split_bytes {
+        return Err(too_large(len));
     }
     Ok((offset, len))
+}
+
+#[cold]
+fn too_few(len: usize, target_len: usize) -> Error {
+    let message = format!("the object holds {len} of the {target_len} bytes that the target takes");
+    Error::new(ErrorKind::UnexpectedEnd, message)
+}
+
+#[cold]
+fn too_large(len: usize) -> Error {
+    Error::new(ErrorKind::LimitExceeded, format!("one read of {len} bytes is too large"))
 }
 
 /// Pieces of one split read: 2 TiB at the default size of a piece. More is not a read but a broken index.

@@ -103,6 +103,7 @@ impl Server<'_> {
             follow_ups,
             engine: batch.engine(),
         };
+        let sink = batch.batch();
         for number in 0..reads.len() {
             if number % READS_BETWEEN_LOOKS == 0 && batch.is_ended_early() {
                 break;
@@ -121,7 +122,7 @@ impl Server<'_> {
                 error.with_range(range).with_object(&context.object.key)
             });
             done.reads += 1;
-            batch.batch().deliver(token, arrival, &mut context);
+            sink.deliver(token, arrival, &mut context);
         }
         done
     }

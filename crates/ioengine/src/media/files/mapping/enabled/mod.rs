@@ -102,9 +102,11 @@ impl Mapping {
     #[expect(unsafe_code, reason = "prefetches")]
     pub(crate) fn prefetch(&self, offset: u64, len: usize) {
         let Some(start) = self.source(offset, len) else { return };
-        for line in (0..len.min(PREFETCHED_BYTES_MAX)).step_by(LINE_BYTES) {
+        let (mut line, len) = (0, len.min(PREFETCHED_BYTES_MAX));
+        while line < len {
             // SAFETY: a prefetch takes any address, and changes nothing that a program can see.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(line).cast::<i8>()) };
+            line += LINE_BYTES;
         }
     }
 
