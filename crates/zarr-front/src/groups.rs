@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::compiled::Compiled;
+use crate::counting_sort::{SortMemory, sort_by_number};
 use crate::raveling::{cell_count, unravel};
 use crate::slabs::Slabs;
 use std::ops::Range;
@@ -26,7 +27,7 @@ pub(crate) struct Groups {
 }
 
 /// One result that wants chunks of one object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug)]
 struct Member {
     /// The object's row-major number.
     object: u64,
@@ -61,8 +62,7 @@ impl Groups {
         }
         let mut members: Vec<Member> = Vec::with_capacity(output.result_count());
         for result in 0..output.result_count() {
-            let is_empty = |axis| output.axis(result, axis).is_none_or(|cut| cut.count() == 0);
-            if (0..compiled.objects.len()).any(is_empty) {
+            if output.axes(result).any(|cut| cut.count() == 0) {
                 continue;
             }
             let result = u32::try_from(result).map_err(|_| too_many())?;
@@ -72,7 +72,8 @@ impl Groups {
             }
             add_members(output, compiled, &mut members, Member { object: 0, result, tiles: 1 }, 0)?;
         }
-        sort(&mut members);
+        // Those of one object stay in the order of results.
+        sort_by_number(&mut members, &mut SortMemory::default(), |member| member.object);
         let mut groups = Groups {
             slabs: Slabs::new(&compiled.chunks_per_object, reads_max),
             objects: Vec::new(),
@@ -177,8 +178,9 @@ impl Groups {
 #[inline]
 fn only_member(output: &Output<'_>, compiled: &Compiled, result: u32) -> Option<Member> {
     let mut only = Member { object: 0, result, tiles: 1 };
-    for (axis, (extent, objects)) in compiled.chunks_per_object.iter().zip(&compiled.objects).enumerate() {
-        let (cut, extent) = (output.axis(result as usize, axis)?, (*extent).max(1));
+    let grid = compiled.chunks_per_object.iter().zip(&compiled.objects);
+    for ((extent, objects), cut) in grid.zip(output.axes(result as usize)) {
+        let extent = (*extent).max(1);
         let (first, last) = (cut.chunk(0), cut.chunk(cut.tile_count() - 1));
         let object = first / extent;
         if extent <= last.abs_diff(object * extent) || last < object * extent {
@@ -235,39 +237,6 @@ fn too_many() -> Error {
     ))
 }
 
-/// Sorts members by object, and those of one object by result, in which order they come.
-fn sort(members: &mut Vec<Member>) {
-    if members.is_sorted_by_key(|member| member.object) {
-        return;
-    }
-    let objects = members.iter().map(|member| member.object);
-    let (low, high) = (objects.clone().min().unwrap_or(0), objects.max().unwrap_or(0));
-    let span = usize::try_from(high - low).unwrap_or(usize::MAX);
-    if COUNTED_SPAN_MAX.saturating_mul(members.len()) < span {
-        return members.sort_unstable();
-    }
-    let place = |member: &Member| usize::try_from(member.object - low).unwrap_or(usize::MAX);
-    let mut starts = vec![0u32; span + 2];
-    for member in &*members {
-        starts[place(member) + 1] += 1;
-    }
-    let mut start = 0;
-    for slot in &mut starts {
-        start += *slot;
-        *slot = start;
-    }
-    let mut sorted = members.clone();
-    for member in &*members {
-        let start = &mut starts[place(member)];
-        sorted[*start as usize] = *member;
-        *start += 1;
-    }
-    *members = sorted;
-}
-
-/// Places for each member up to which counting is faster than comparing.
-const COUNTED_SPAN_MAX: usize = 4;
-
 fn window_number(count: usize) -> u32 {
     // Windows are fewer than the tiles of `OBJECTS_MAX` objects that need several; far fewer, where memory holds them.
     u32::try_from(count).unwrap_or(u32::MAX)
@@ -298,26 +267,6 @@ impl SlabWalk<'_> {
         let Some(cut) = self.output.axis(self.result, axis) else { return };
         for number in cut.tiles_between(origin, origin.saturating_add(extent)) {
             self.axis(axis + 1, slab * extent + (cut.chunk(number) - origin), wanted);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn counting_sorts_as_comparing_does(
-            objects in prop::collection::vec(prop_oneof![0u64..40, 1_000u64..1_010], 0..60),
-        ) {
-            let members = objects.iter().zip(0u32..).map(|(object, result)| Member { object: *object, result, tiles: 1 });
-            let mut members: Vec<Member> = members.collect();
-            let mut expected = members.clone();
-            expected.sort_unstable();
-            sort(&mut members);
-            prop_assert_eq!(members, expected);
         }
     }
 }

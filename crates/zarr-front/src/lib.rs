@@ -6,6 +6,7 @@ mod array;
 mod cached_reads;
 mod chunk_key;
 mod compiled;
+mod counting_sort;
 mod data_type;
 mod decoded_cache;
 mod error;

@@ -1,9 +1,10 @@
 //! Which chunks of an object a window reads, and into which tiles each goes. Pure.
 
 use crate::compiled::Compiled;
+use crate::counting_sort::{SortMemory, sort_by_number};
 use crate::groups::{Groups, Place};
 use std::ops::Range;
-use swath_codecs::{AxisTile, Output};
+use swath_codecs::{AxisTile, CutAxis, Output};
 
 /// One tile that a chunk fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,14 +40,15 @@ pub(crate) fn part_of(placements: &[Placement]) -> Range<u32> {
 #[derive(Default)]
 pub(crate) struct Placements {
     sorted: Vec<Placement>,
-    /// For sorting.
-    spare: Vec<Placement>,
-    starts: Vec<u32>,
+    sorting: SortMemory<Placement>,
+    along: Vec<Along>,
     /// The object's first chunk along each axis.
     origin: Vec<u64>,
-    /// The tiles of one result that lie in the object, axis by axis.
+    /// The tiles of one result that lie in the object, along one axis.
     hits: Vec<Hit>,
-    axes: Vec<HitAxis>,
+    /// The tiles of one result that lie in the object, over the axes so far, and with the next one.
+    so_far: Vec<SoFar>,
+    next: Vec<SoFar>,
 }
 
 /// A tile of one axis.
@@ -60,15 +62,24 @@ struct Hit {
     part: [u32; 2],
 }
 
-/// One axis's tiles.
-#[derive(Clone, Debug)]
-struct HitAxis {
-    hits: Range<usize>,
-    /// Chunks of an object along the axis.
+/// Tiles over the axes so far: row-major numbers, and the bytes of a chunk.
+#[derive(Clone, Copy, Debug)]
+struct SoFar {
+    chunk: u64,
+    tile: u64,
+    slab: u64,
+    part: [u32; 2],
+}
+
+/// One axis, for all results.
+struct Along {
+    /// The object's first chunk.
+    origin: u64,
+    /// Chunks of an object.
     extent: u64,
-    /// Tiles of the result along the axis, those in other objects included.
-    tile_count: u64,
-    /// Slabs below one position of the axis; `None` for an axis that slabs do not divide.
+    /// Bytes between neighbours in a stored chunk that can be read in part; else zero.
+    stride: u64,
+    /// Slabs below one position; `None` for an axis that slabs do not divide.
     slabs: Option<u64>,
 }
 
@@ -94,95 +105,84 @@ impl Placements {
         compiled: &Compiled,
     ) {
         self.sorted.clear();
-        self.origin.resize(compiled.objects.len(), 0);
-        compiled.object_origin(place.object, &mut self.origin);
-        let element = compiled.chain.layout().element.size_bytes;
-        let start =
-            SoFar { chunk: 0, tile: 0, slab: 0, part: [0, u32::try_from(element).unwrap_or(u32::MAX)] };
-        let slab_axes = if place.slabs.is_some() { groups.slabs.axes } else { 0 };
+        self.lay_axes(place, groups, compiled);
+        let element = u32::try_from(compiled.chain.layout().element.size_bytes).unwrap_or(u32::MAX);
+        let slabs = place.slabs.clone().unwrap_or(0..u64::MAX);
         for result in groups.members(place.group) {
-            self.find_hits(result, output, compiled, (slab_axes, place.slabs.as_ref()));
-            let mut walk = Walk {
-                hits: &self.hits,
-                axes: &self.axes,
-                slabs: place.slabs.clone().unwrap_or(0..u64::MAX),
-                result: u32::try_from(result).unwrap_or(u32::MAX),
-                placements: &mut self.sorted,
-            };
-            walk.axis(0, start);
+            self.so_far.clear();
+            self.so_far.push(SoFar { chunk: 0, tile: 0, slab: 0, part: [0, element] });
+            self.add_result(result, output, &slabs);
         }
-        self.sort();
+        sort_by_number(&mut self.sorted, &mut self.sorting, |placement| placement.chunk);
     }
 
-    /// Finds the tiles of a result that lie in the object.
-    fn find_hits(
-        &mut self,
-        result: usize,
-        output: &Output<'_>,
-        compiled: &Compiled,
-        (slab_axes, wanted): (usize, Option<&Range<u64>>),
-    ) {
-        let Placements { hits, axes, origin, .. } = self;
-        hits.clear();
-        axes.clear();
+    fn lay_axes(&mut self, place: &Place, groups: &Groups, compiled: &Compiled) {
+        let Placements { along, origin, .. } = self;
+        origin.resize(compiled.objects.len(), 0);
+        compiled.object_origin(place.object, origin);
+        let slab_axes = if place.slabs.is_some() { groups.slabs.axes } else { 0 };
         let extents = &compiled.chunks_per_object;
-        for (axis, (origin, extent)) in origin.iter().zip(extents).enumerate() {
-            let Some(cut) = output.axis(result, axis) else { return };
-            let first_hit = hits.len();
+        along.clear();
+        along.extend(origin.iter().zip(extents).enumerate().map(|(axis, (origin, extent))| {
             let stride = compiled.part_strides.as_ref().and_then(|strides| strides.get(axis)).copied();
-            // Slabs below one position of this axis.
             let slabs = (axis < slab_axes).then(|| extents[axis + 1..slab_axes].iter().product::<u64>());
-            let (mut low, mut high) = (0, *extent);
-            if let (0, Some(slabs), Some(wanted)) = (axis, slabs, wanted) {
-                (low, high) = (wanted.start / slabs, wanted.end.div_ceil(slabs).min(high));
-            }
-            for number in cut.tiles_between(origin.saturating_add(low), origin.saturating_add(high)) {
-                let (Some(tile), stride) = (output.axis_tile(result, axis, number), stride.unwrap_or(0))
-                else {
-                    return;
-                };
-                let part = part_along(&tile, cut.step(), stride);
-                hits.push(Hit { within: tile.chunk - origin, number, part });
-            }
-            let tile_count = cut.tile_count();
-            axes.push(HitAxis { hits: first_hit..hits.len(), extent: *extent, tile_count, slabs });
-        }
+            Along { origin: *origin, extent: *extent, stride: stride.unwrap_or(0), slabs }
+        }));
     }
 
-    /// Sorts by chunk.
-    fn sort(&mut self) {
-        let Placements { sorted, spare, starts, .. } = self;
-        if sorted.is_sorted_by_key(|placement| placement.chunk) {
-            return;
+    /// Adds the tiles of a result that lie in the object and the wanted slabs, axis by axis.
+    fn add_result(&mut self, result: usize, output: &Output<'_>, wanted: &Range<u64>) {
+        let Placements { sorted, hits, so_far, next, along, .. } = self;
+        let number = u32::try_from(result).unwrap_or(u32::MAX);
+        let last = along.len().saturating_sub(1);
+        for (axis, (along, cut)) in along.iter().zip(output.axes(result)).enumerate() {
+            along.find(axis, cut, wanted, hits);
+            let tile_count = cut.tile_count();
+            next.clear();
+            for before in &*so_far {
+                let hits = along.within(hits, before, wanted).iter();
+                let with = |hit: &Hit| before.with(hit, along, tile_count);
+                if axis == last {
+                    sorted.extend(hits.map(|hit| with(hit).placement(number)));
+                } else {
+                    next.extend(hits.map(with));
+                }
+            }
+            std::mem::swap(so_far, next);
         }
-        let chunks = sorted.iter().map(|placement| placement.chunk);
-        let (low, high) = (chunks.clone().min().unwrap_or(0), chunks.max().unwrap_or(0));
-        let span = usize::try_from(high - low).unwrap_or(usize::MAX);
-        if COUNTED_SPAN_MAX.saturating_mul(sorted.len()) < span {
-            return sorted.sort_unstable_by_key(|placement| placement.chunk);
-        }
-        let place = |placement: &Placement| usize::try_from(placement.chunk - low).unwrap_or(usize::MAX);
-        starts.clear();
-        starts.resize(span + 2, 0);
-        for placement in &*sorted {
-            starts[place(placement) + 1] += 1;
-        }
-        let mut start = 0;
-        for slot in &mut *starts {
-            start += *slot;
-            *slot = start;
-        }
-        spare.clone_from(sorted);
-        for placement in &*spare {
-            let start = &mut starts[place(placement)];
-            sorted[*start as usize] = *placement;
-            *start += 1;
+        if along.is_empty() {
+            sorted.extend(so_far.iter().map(|all| all.placement(number)));
         }
     }
 }
 
-/// Places for each placement up to which counting is faster than comparing.
-const COUNTED_SPAN_MAX: usize = 16;
+impl Along {
+    /// Finds the tiles along the axis that lie in the object and, as far as the first axis tells, in the wanted slabs.
+    #[inline]
+    fn find(&self, axis: usize, cut: &CutAxis, wanted: &Range<u64>, hits: &mut Vec<Hit>) {
+        let (mut low, mut high) = (0, self.extent);
+        if let (0, Some(slabs)) = (axis, self.slabs) {
+            (low, high) = (wanted.start / slabs, wanted.end.div_ceil(slabs).min(high));
+        }
+        let tiles = cut.tiles_between(self.origin.saturating_add(low), self.origin.saturating_add(high));
+        hits.clear();
+        hits.extend(tiles.map(|number| {
+            let tile = cut.tile(number);
+            let part = part_along(&tile, cut.step(), self.stride);
+            Hit { within: tile.chunk - self.origin, number, part }
+        }));
+    }
+
+    /// Those of the axis's tiles that lie in the wanted slabs, behind a place along the axes before it.
+    #[inline]
+    fn within<'h>(&self, hits: &'h [Hit], before: &SoFar, wanted: &Range<u64>) -> &'h [Hit] {
+        let Some(slabs) = self.slabs else { return hits };
+        let before = before.slab.saturating_mul(self.extent);
+        let low = (wanted.start / slabs).saturating_sub(before);
+        let high = wanted.end.div_ceil(slabs).saturating_sub(before);
+        between(hits, low, high)
+    }
+}
 
 /// The bytes of a stored chunk along one axis, from the first element of a tile to the start of the last.
 #[inline]
@@ -194,58 +194,23 @@ fn part_along(tile: &AxisTile, step: i64, stride: u64) -> [u32; 2] {
     [bytes(first), bytes(first.saturating_add(reach))]
 }
 
-/// The nested walk over the tiles of one result in one object.
-struct Walk<'a> {
-    hits: &'a [Hit],
-    axes: &'a [HitAxis],
-    /// The slabs that are wanted.
-    slabs: Range<u64>,
-    result: u32,
-    placements: &'a mut Vec<Placement>,
-}
-
-/// Row-major numbers along the axes so far.
-#[derive(Clone, Copy)]
-struct SoFar {
-    chunk: u64,
-    tile: u64,
-    slab: u64,
-    part: [u32; 2],
-}
-
 impl SoFar {
     #[inline]
-    fn with(self, hit: &Hit, axis: &HitAxis) -> SoFar {
+    fn with(&self, hit: &Hit, along: &Along, tile_count: u64) -> SoFar {
         SoFar {
-            chunk: self.chunk * axis.extent + hit.within,
-            tile: self.tile * axis.tile_count + hit.number,
-            slab: self.slab.saturating_mul(axis.extent).saturating_add(hit.within),
+            chunk: self.chunk * along.extent + hit.within,
+            tile: self.tile * tile_count + hit.number,
+            slab: match along.slabs {
+                Some(_) => self.slab.saturating_mul(along.extent).saturating_add(hit.within),
+                None => self.slab,
+            },
             part: [self.part[0].saturating_add(hit.part[0]), self.part[1].saturating_add(hit.part[1])],
         }
     }
-}
-
-impl Walk<'_> {
-    /// Walks the tiles of `axis` and those within.
-    fn axis(&mut self, axis: usize, so_far: SoFar) {
-        let Some(here) = self.axes.get(axis) else { return self.add(so_far) };
-        let mut hits = &self.hits[here.hits.clone()];
-        if let Some(slabs) = here.slabs {
-            let before = so_far.slab.saturating_mul(here.extent);
-            let low = (self.slabs.start / slabs).saturating_sub(before);
-            let high = self.slabs.end.div_ceil(slabs).saturating_sub(before);
-            hits = between(hits, low, high);
-        }
-        let is_last = axis + 1 == self.axes.len();
-        for hit in hits {
-            let next = so_far.with(hit, here);
-            if is_last { self.add(next) } else { self.axis(axis + 1, next) }
-        }
-    }
 
     #[inline]
-    fn add(&mut self, SoFar { chunk, tile, part, .. }: SoFar) {
-        self.placements.push(Placement { chunk, tile, result: self.result, part });
+    fn placement(self, result: u32) -> Placement {
+        Placement { chunk: self.chunk, tile: self.tile, result, part: self.part }
     }
 }
 

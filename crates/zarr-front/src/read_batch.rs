@@ -12,7 +12,7 @@ use crate::{Error, ErrorKind};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use swath_codecs::{DecodedChunk, Output, Scratch, Tile};
+use swath_codecs::{Chain, DecodedChunk, Output, Scratch, Tile};
 use swath_ioengine::{
     Arrival, Batch, ByteRange, Cursor, Engine, Estimate, Freshness, LaneContext, Medium, ObjectRef, Piece,
     PlanContext, Planned, Scratch as LaneScratch, Token, Window,
@@ -65,9 +65,9 @@ pub(crate) struct Note {
 /// One read of a window.
 pub(crate) enum Wanted {
     /// The index of the window's shard.
-    Index(Place),
+    Index(Box<Place>),
     /// The index of an inner shard, which starts at this offset of the object.
-    InnerIndex(InnerKey, u64),
+    InnerIndex(Box<(InnerKey, u64)>),
     /// A chunk, or a part of it, for these placements.
     Chunk { run: Range<u32>, part: ChunkPart },
     /// No more than whether the object is still the one that was planned from.
@@ -183,7 +183,7 @@ impl<'m> ReadBatch<'m> {
             // The chunks are planned again, from the cursor, once these have arrived.
             for (key, offset, range) in located.unread {
                 window.read(range, token(note.reads.len()));
-                note.reads.push(Wanted::InnerIndex(key, offset));
+                note.reads.push(Wanted::InnerIndex(Box::new((key, offset))));
                 note.inner_left += 1;
             }
         } else {
@@ -214,7 +214,11 @@ impl<'m> ReadBatch<'m> {
     }
 
     /// Puts the fill value where chunks are not stored.
+    #[inline]
     fn fill_missing(&self, note: &mut Note) {
+        if note.missing.is_empty() {
+            return;
+        }
         let mut missing = std::mem::take(&mut note.missing);
         for run in missing.drain(..) {
             self.fill(slice(&note.placements, &run));
@@ -249,25 +253,17 @@ impl<'m> ReadBatch<'m> {
         }
     }
 
+    #[inline]
     fn claim(&self, placement: &Placement) -> Result<Tile<'_>, Error> {
-        let tile = self.results.output.claim(placement.result(), placement.tile);
-        tile.ok_or_else(|| Error::new(ErrorKind::Internal, "a tile was filled twice"))
+        self.results.output.claim(placement.result(), placement.tile).ok_or_else(filled_twice)
     }
 
     /// Copies a chunk, or a part of it, from where it lies to where it is wanted.
     fn place_piece(&self, placements: &[Placement], part: ChunkPart, piece: &Piece<'_>) -> Result<(), Error> {
         let chain = &self.array.compiled.chain;
-        let start = match part {
-            ChunkPart::From(start) => swath_ioengine::memory_len(u64::from(start))?,
-            ChunkPart::Whole if piece.len() == chain.decoded_len() => 0,
-            ChunkPart::Whole => {
-                let message =
-                    format!("wanted a chunk of {} bytes, found {}", chain.decoded_len(), piece.len());
-                return Err(Error::new(ErrorKind::Corrupt, message));
-            }
-        };
-        let Some(strides) = chain.part_strides() else {
-            return Err(Error::new(ErrorKind::Internal, "a piece of an encoded chunk"));
+        let Some((start, strides)) = raw_part(chain, part, piece.len()) else {
+            let message = format!("wanted a chunk of {} bytes, found {}", chain.decoded_len(), piece.len());
+            return Err(Error::new(ErrorKind::Corrupt, message));
         };
         for placement in placements {
             let copy = |at: usize, stride: usize, rows: &mut [&mut [u8]]| {
@@ -287,17 +283,8 @@ impl<'m> ReadBatch<'m> {
         scratch: &mut LaneScratch,
     ) -> Result<(), Error> {
         let chain = &self.array.compiled.chain;
-        let start = match part {
-            ChunkPart::From(start) => Some(swath_ioengine::memory_len(u64::from(start))?),
-            // Nothing is encoded, so nothing is decoded.
-            ChunkPart::Whole
-                if self.array.compiled.part_strides.is_some() && stored.len() == chain.decoded_len() =>
-            {
-                Some(0)
-            }
-            ChunkPart::Whole => None,
-        };
-        if let Some(start) = start {
+        // Nothing is encoded, so nothing is decoded.
+        if let Some((start, _)) = raw_part(chain, part, stored.len()) {
             let part = chain.view_part(stored, start)?;
             return self.write_tiles(placements, &part);
         }
@@ -354,6 +341,23 @@ impl<'m> ReadBatch<'m> {
         if let Err(error) = placed {
             self.fail(placements, &error.with_object(&object.key));
         }
+    }
+}
+
+#[cold]
+fn filled_twice() -> Error {
+    Error::new(ErrorKind::Internal, "a tile was filled twice")
+}
+
+/// Where in a chunk `len` stored bytes start that are its elements as they are, and how far apart these are; `None` of
+/// what is encoded, or is no chunk by its length.
+#[inline]
+fn raw_part(chain: &Chain, part: ChunkPart, len: usize) -> Option<(usize, &[usize])> {
+    let strides = chain.part_strides()?;
+    match part {
+        ChunkPart::From(start) => Some((start as usize, strides)),
+        ChunkPart::Whole if len == chain.decoded_len() => Some((0, strides)),
+        ChunkPart::Whole => None,
     }
 }
 
@@ -415,7 +419,7 @@ impl Batch for ReadBatch<'_> {
             Shard::Unread => {
                 let note = window.note::<Note>();
                 note.clear();
-                note.reads.push(Wanted::Index(place));
+                note.reads.push(Wanted::Index(Box::new(place)));
                 window.read(index_range(level), token(0));
             }
         }
@@ -444,8 +448,8 @@ impl Batch for ReadBatch<'_> {
                 let place = place.clone();
                 self.index_arrived(&place, result, lane);
             }
-            Some(Wanted::InnerIndex(key, offset)) => {
-                let (key, offset) = (*key, *offset);
+            Some(Wanted::InnerIndex(inner)) => {
+                let (key, offset) = **inner;
                 self.inner_index_arrived(key, offset, result, lane);
             }
             Some(Wanted::Version) => {

@@ -74,20 +74,21 @@ pub(crate) fn nested_index_range(level: &Level, (offset, len): (u64, u64)) -> Re
 pub(crate) const WHOLE_OBJECT: (u64, u64) = (0, u64::MAX);
 
 /// Where a part of a shard lies in the object, when the shard is `outer` and the part is relative to it.
+#[inline]
 pub(crate) fn within(outer: (u64, u64), part: (u64, u64)) -> Result<(u64, u64), Error> {
     let end = part.0.checked_add(part.1);
     match (end, outer.0.checked_add(part.0)) {
         (Some(end), Some(offset)) if end <= outer.1 => Ok((offset, part.1)),
-        _ if outer == WHOLE_OBJECT => {
-            let message = format!("the shard index points to {} bytes at {}", part.1, part.0);
-            Err(Error::new(ErrorKind::Corrupt, message))
-        }
-        _ => {
-            let message = format!(
-                "the index of an inner shard of {} bytes points to {} bytes at {}",
-                outer.1, part.1, part.0
-            );
-            Err(Error::new(ErrorKind::Corrupt, message))
-        }
+        _ => Err(outside(outer, part)),
     }
+}
+
+#[cold]
+fn outside(outer: (u64, u64), (offset, len): (u64, u64)) -> Error {
+    let message = if outer == WHOLE_OBJECT {
+        format!("the shard index points to {len} bytes at {offset}")
+    } else {
+        format!("the index of an inner shard of {} bytes points to {len} bytes at {offset}", outer.1)
+    };
+    Error::new(ErrorKind::Corrupt, message)
 }

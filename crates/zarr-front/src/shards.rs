@@ -260,6 +260,7 @@ impl ReadBatch<'_> {
     }
 
     /// What to read of a stored chunk, if it is no longer than any sound one.
+    #[inline]
     fn stored(
         &self,
         placements: &[Placement],
@@ -268,9 +269,7 @@ impl ReadBatch<'_> {
         let chain = &self.array.compiled.chain;
         let len_max = chain.encoded_len_max();
         if len_max < len {
-            let message =
-                format!("the shard index gives a chunk {len} bytes, where at most {len_max} are sound");
-            return Err(Error::new(ErrorKind::Corrupt, message));
+            return Err(unsound(len, len_max));
         }
         // A chunk of another length is no sound one: read whole, it is refused where it is decoded.
         if chain.encoded_len_fixed() == Some(len)
@@ -358,6 +357,12 @@ impl ReadBatch<'_> {
             }
         }
     }
+}
+
+#[cold]
+fn unsound(len: u64, len_max: u64) -> Error {
+    let message = format!("the shard index gives a chunk {len} bytes, where at most {len_max} are sound");
+    Error::new(ErrorKind::Corrupt, message)
 }
 
 /// Runs of placements of one chunk, by number, and the placements themselves.

@@ -88,11 +88,11 @@ impl Chain {
     ///
     /// `Internal` where stored bytes are not the elements themselves (see [`part_strides`](Self::part_strides)), or
     /// those given reach past the chunk's end.
+    #[inline]
     pub fn view_part<'a>(&'a self, bytes: &'a [u8], start: usize) -> Result<DecodedChunk<'a>, Error> {
         let end = start.checked_add(bytes.len()).filter(|end| *end <= self.decoded_len);
         let Some((_, strides)) = end.zip(self.part_strides()) else {
-            let found = format!("{} bytes at {start}", bytes.len());
-            return Err(Error::internal("chain", format!("wanted a part of a chunk, found {found}")));
+            return Err(not_a_part(start, bytes.len()));
         };
         Ok(DecodedChunk { bytes, start, strides, swap_unit_bytes: self.swap_unit_bytes })
     }
@@ -178,4 +178,9 @@ impl Located {
         let written = stage.decode(&from[self.range.clone()], room(to, stage.wanted.bytes()), contexts)?;
         Ok(Self { place, range: 0..written })
     }
+}
+
+#[cold]
+fn not_a_part(start: usize, len: usize) -> Error {
+    Error::internal("chain", format!("wanted a part of a chunk, found {len} bytes at {start}"))
 }

@@ -77,6 +77,7 @@ impl Chain {
 
     /// Bytes of a decoded chunk.
     #[must_use]
+    #[inline]
     pub fn decoded_len(&self) -> usize {
         self.decoded_len
     }
@@ -85,12 +86,14 @@ impl Chain {
     ///
     /// An eighth and 4 KiB over the content for each compressor, more than any of the libraries makes.
     #[must_use]
+    #[inline]
     pub fn encoded_len_max(&self) -> u64 {
         self.encoded_len_max
     }
 
     /// Stored bytes of every chunk where that is fixed: no compressor in the chain. Otherwise `None`.
     #[must_use]
+    #[inline]
     pub fn encoded_len_fixed(&self) -> Option<u64> {
         self.encoded_len_fixed
     }
@@ -114,6 +117,7 @@ impl Chain {
     /// Bytes between neighbours along each logical axis of a stored chunk, where the stored bytes are its elements and
     /// nothing else, so that any part of them can be read alone: see [`view_part`](Self::view_part).
     #[must_use]
+    #[inline]
     pub fn part_strides(&self) -> Option<&[usize]> {
         self.stages.is_empty().then_some(&self.strides)
     }

@@ -21,12 +21,14 @@ pub(super) struct LoopNest<const RANK: usize> {
 
 impl<const RANK: usize> LoopNest<RANK> {
     /// A nest around elements of `element_bytes`, for at most `RANK` axes.
+    #[inline]
     pub(super) fn new(element_bytes: usize) -> LoopNest<RANK> {
         let nothing = Loop { count: 1, source_stride: 0, target_stride: 0 };
         LoopNest { loops: [nothing; RANK], len: 0, run_bytes: element_bytes }
     }
 
     /// Adds the next outer axis.
+    #[inline(always)]
     pub(super) fn push(&mut self, axis: Loop) {
         if axis.count == 1 {
             return;

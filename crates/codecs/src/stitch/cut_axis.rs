@@ -81,6 +81,9 @@ impl CutAxis {
     /// The tile of this number, below [`tile_count`](Self::tile_count).
     #[inline]
     pub fn tile(&self, number: u64) -> AxisTile {
+        if self.step == 1 {
+            return self.forward_tile(number);
+        }
         let first = self.first_element(number);
         let count = self.first_element(number + 1) - first;
         let distance = self.distance(number);
@@ -91,6 +94,24 @@ impl CutAxis {
             .saturating_sub(distance.saturating_mul(self.extent));
         let source_start = if self.is_backward() { (self.extent - 1).saturating_sub(within) } else { within };
         AxisTile { chunk: self.chunk_at(distance), source_start, count, target_start: first }
+    }
+
+    /// [`tile`](Self::tile) where every element is taken, forwards: no more than a product and some comparisons.
+    #[inline(always)]
+    pub(super) fn forward_tile(&self, number: u64) -> AxisTile {
+        let start = number.saturating_mul(self.extent);
+        let first = start.saturating_sub(self.lead).min(self.count);
+        let end = if self.tile_count <= number + 1 {
+            self.count
+        } else {
+            start.saturating_add(self.extent).saturating_sub(self.lead).min(self.count)
+        };
+        AxisTile {
+            chunk: self.first_chunk.saturating_add(number),
+            source_start: self.lead.saturating_sub(start),
+            count: end.saturating_sub(first),
+            target_start: first,
+        }
     }
 
     /// The coordinate of a tile's chunk.
@@ -104,6 +125,10 @@ impl CutAxis {
     pub fn tiles_between(&self, low: u64, high: u64) -> std::ops::Range<u64> {
         if high <= low {
             return 0..0;
+        }
+        if self.step == 1 {
+            let before = |coordinate: u64| coordinate.saturating_sub(self.first_chunk).min(self.tile_count);
+            return before(low)..before(high);
         }
         // Chunks from the first one on, in the axis's direction.
         let (near, far) = if self.is_backward() {
@@ -144,7 +169,7 @@ impl CutAxis {
     /// Chunks between a tile's and the first one's.
     #[inline]
     fn distance(&self, number: u64) -> u64 {
-        if self.stride() <= self.extent {
+        if self.step == 1 || self.stride() <= self.extent {
             return number;
         }
         self.lead.saturating_add(number.saturating_mul(self.stride())) / self.extent

@@ -1,7 +1,7 @@
 //! An output that threads fill tile by tile.
 
 use super::copy::RANK_MAX;
-use super::cut_axis::{AxisTile, CutAxis};
+use super::cut_axis::CutAxis;
 use super::tile::Tile;
 use crate::error::Error;
 use std::alloc::{Layout, alloc_zeroed};
@@ -21,8 +21,6 @@ pub struct Output<'m> {
     rank: usize,
     results: Vec<ResultPlace>,
     axes: Vec<AxisPlace>,
-    /// Tiles of axes that have few, worked out once for all the tiles of a result that share them.
-    tiles: Vec<AxisTile>,
     /// One bit a tile, over all results: set by whoever claimed it.
     claims: Vec<AtomicU64>,
     tile_count: u64,
@@ -35,7 +33,6 @@ pub struct Output<'m> {
 pub struct OutputMemory {
     results: Vec<ResultPlace>,
     axes: Vec<AxisPlace>,
-    tiles: Vec<AxisTile>,
     claims: Vec<AtomicU64>,
 }
 
@@ -45,7 +42,6 @@ impl OutputMemory {
     pub fn bytes(&self) -> usize {
         self.results.capacity() * size_of::<ResultPlace>()
             + self.axes.capacity() * size_of::<AxisPlace>()
-            + self.tiles.capacity() * size_of::<AxisTile>()
             + self.claims.capacity() * size_of::<AtomicU64>()
     }
 }
@@ -59,19 +55,19 @@ struct ResultPlace {
     is_plain: bool,
 }
 
+/// How a result is laid out.
+struct ResultLayout {
+    bytes: usize,
+    tile_count: u64,
+    is_plain: bool,
+}
+
 /// One axis of one result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AxisPlace {
     pub(super) cut: CutAxis,
     pub(super) target_stride: usize,
-    /// Its first tile among the listed ones; [`UNLISTED`] where they are worked out each time.
-    first_tile: u32,
 }
-
-/// Axes of more tiles are not listed: memory is for results, not for what can be computed.
-const LISTED_TILES_MAX: u64 = 64;
-
-const UNLISTED: u32 = u32::MAX;
 
 // SAFETY: the memory is plain bytes, written only through tiles, each of which is claimed by one thread.
 #[expect(unsafe_code, reason = "shares memory between the threads that fill it")]
@@ -127,7 +123,6 @@ impl<'m> Output<'m> {
             rank,
             results: Vec::new(),
             axes: Vec::new(),
-            tiles: Vec::new(),
             claims: Vec::new(),
             tile_count: 0,
             memory: PhantomData,
@@ -139,10 +134,9 @@ impl<'m> Output<'m> {
     pub fn with_memory(self, mut memory: OutputMemory) -> Output<'m> {
         memory.results.clear();
         memory.axes.clear();
-        memory.tiles.clear();
         memory.claims.clear();
-        let OutputMemory { results, axes, tiles, claims } = memory;
-        Output { results, axes, tiles, claims, used: 0, tile_count: 0, ..self }
+        let OutputMemory { results, axes, claims } = memory;
+        Output { results, axes, claims, used: 0, tile_count: 0, ..self }
     }
 
     /// Adds the next result, behind those before it. A result with an axis of no elements is empty.
@@ -158,25 +152,14 @@ impl<'m> Output<'m> {
                 format!("wanted {} axes, found {}", self.rank, axes.len()),
             ));
         }
-        let first_axis = self.axes.len();
-        let places = axes.iter().map(|cut| AxisPlace { cut: *cut, target_stride: 0, first_tile: UNLISTED });
-        self.axes.extend(places);
-        // What is left of it would be taken for the next result's.
-        let bytes = self.lay_out(first_axis).inspect_err(|_| self.axes.truncate(first_axis))?;
-        for axis in &mut self.axes[first_axis..] {
-            if axis.cut.tile_count() <= LISTED_TILES_MAX {
-                axis.first_tile = u32::try_from(self.tiles.len()).unwrap_or(UNLISTED);
-                self.tiles.extend((0..axis.cut.tile_count()).map(|number| axis.cut.tile(number)));
-            }
-        }
-        // No more than elements, which fit memory; nothing where an axis has none.
-        let tile_count = axes.iter().map(CutAxis::tile_count).fold(1, u64::saturating_mul);
-        let is_plain = axes.iter().all(|axis| axis.step() == 1);
+        let ResultLayout { bytes, tile_count, is_plain } = self.lay_out(axes)?;
         self.results.push(ResultPlace { offset: self.used, first_tile_bit: self.tile_count, is_plain });
         self.used += bytes;
         self.tile_count += tile_count;
         let words = usize::try_from(self.tile_count.div_ceil(64)).unwrap_or(usize::MAX);
-        self.claims.resize_with(words, AtomicU64::default);
+        if self.claims.len() < words {
+            self.claims.resize_with(words, AtomicU64::default);
+        }
         Ok(())
     }
 
@@ -186,51 +169,45 @@ impl<'m> Output<'m> {
         self.axes.reserve(results.saturating_mul(self.rank));
     }
 
-    /// Gives the axes from `first_axis` on their strides; returns the bytes of the result.
-    fn lay_out(&mut self, first_axis: usize) -> Result<usize, Error> {
+    /// Appends axes with their strides, or nothing where there is an error.
+    fn lay_out(&mut self, axes: &[CutAxis]) -> Result<ResultLayout, Error> {
+        let first_axis = self.axes.len();
+        self.axes.extend(axes.iter().map(|cut| AxisPlace { cut: *cut, target_stride: 0 }));
         let room = self.len - self.used;
-        let mut stride = self.element_bytes;
-        if self.axes[first_axis..].iter().any(|axis| axis.cut.count() == 0) {
-            return Ok(0);
-        }
+        // No more tiles than elements, which fit memory; nothing where an axis has none.
+        let (mut layout, mut is_empty) = (ResultLayout { bytes: 0, tile_count: 1, is_plain: true }, false);
+        let mut stride = Some(self.element_bytes);
         for axis in self.axes[first_axis..].iter_mut().rev() {
-            axis.target_stride = stride;
-            let bytes = usize::try_from(axis.cut.count()).ok().and_then(|count| stride.checked_mul(count));
-            stride = bytes.filter(|bytes| *bytes <= room).ok_or_else(|| no_room(room))?;
+            axis.target_stride = stride.unwrap_or(0);
+            let count = usize::try_from(axis.cut.count()).ok();
+            stride = stride.zip(count).and_then(|(stride, count)| stride.checked_mul(count));
+            layout.tile_count = layout.tile_count.saturating_mul(axis.cut.tile_count());
+            layout.is_plain &= axis.cut.step() == 1;
+            is_empty |= axis.cut.count() == 0;
         }
-        if room < stride { Err(no_room(room)) } else { Ok(stride) }
+        match stride {
+            _ if is_empty => Ok(layout),
+            Some(bytes) if bytes <= room => Ok(ResultLayout { bytes, ..layout }),
+            _ => {
+                // What is left of it would be taken for the next result's.
+                self.axes.truncate(first_axis);
+                Err(no_room(room))
+            }
+        }
+    }
+
+    /// The axes of a result; none where there is no such result.
+    #[inline]
+    pub fn axes(&self, result: usize) -> impl ExactSizeIterator<Item = &CutAxis> {
+        let start = result.saturating_mul(self.rank);
+        let axes = self.axes.get(start..start.saturating_add(self.rank)).unwrap_or_default();
+        axes.iter().map(|axis| &axis.cut)
     }
 
     /// One axis of a result; `None` where there is no such.
     #[inline]
     pub fn axis(&self, result: usize, axis: usize) -> Option<&CutAxis> {
-        self.axis_place(result, axis).map(|axis| &axis.cut)
-    }
-
-    /// One tile of an axis of a result; `None` where there is no such axis. The number must be below the axis's
-    /// [`tile_count`](CutAxis::tile_count).
-    #[inline]
-    pub fn axis_tile(&self, result: usize, axis: usize, number: u64) -> Option<AxisTile> {
-        self.axis_place(result, axis).map(|axis| self.tile_at(axis, number))
-    }
-
-    #[inline]
-    fn axis_place(&self, result: usize, axis: usize) -> Option<&AxisPlace> {
-        if self.rank <= axis {
-            return None;
-        }
-        self.axes.get(result.checked_mul(self.rank)?.checked_add(axis)?)
-    }
-
-    #[inline]
-    pub(super) fn tile_at(&self, axis: &AxisPlace, number: u64) -> AxisTile {
-        match axis.first_tile {
-            UNLISTED => axis.cut.tile(number),
-            first => {
-                let listed = self.tiles.get(first as usize + memory(number));
-                listed.copied().unwrap_or_else(|| axis.cut.tile(number))
-            }
-        }
+        self.axes(result).nth(axis)
     }
 
     /// Results that the output holds.
@@ -240,6 +217,7 @@ impl<'m> Output<'m> {
 
     /// Claims one tile of a result, named by its row-major number over the result's axis tiles. `None` when there is no
     /// such tile, or it was claimed before.
+    #[inline]
     pub fn claim(&self, result: usize, tile: u64) -> Option<Tile<'_>> {
         let place = self.results.get(result)?;
         let next_bit = self.results.get(result + 1).map_or(self.tile_count, |next| next.first_tile_bit);
@@ -269,8 +247,8 @@ impl<'m> Output<'m> {
 
     /// The memory of an output of its own (`None` of a lent one), and that of its plan.
     pub fn into_parts(self) -> (Option<Vec<u8>>, OutputMemory) {
-        let Output { owner, results, axes, tiles, claims, .. } = self;
-        (owner, OutputMemory { results, axes, tiles, claims })
+        let Output { owner, results, axes, claims, .. } = self;
+        (owner, OutputMemory { results, axes, claims })
     }
 }
 

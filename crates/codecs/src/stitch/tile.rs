@@ -23,11 +23,10 @@ impl<'a> Tile<'a> {
     #[inline]
     fn axes(&self) -> impl Iterator<Item = (&'a AxisPlace, AxisTile)> + use<'a> {
         let mut rest = self.number;
-        let output = self.output;
-        self.axes.iter().rev().map(move |axis| {
+        self.axes.iter().enumerate().rev().map(move |(number, axis)| {
             let position;
-            (rest, position) = divide(rest, axis.cut.tile_count());
-            (axis, output.tile_at(axis, position))
+            (rest, position) = position_of(rest, number, axis);
+            (axis, axis.cut.tile(position))
         })
     }
 
@@ -88,7 +87,8 @@ impl<'a> Tile<'a> {
     /// [`write`](Self::write), with memory for as many loops.
     #[expect(unsafe_code, reason = "writes to the claimed bytes")]
     fn write_nest<const RANK: usize>(self, chunk: &DecodedChunk<'_>) -> Result<(), Error> {
-        let (nest, first, target) = self.nest::<RANK>(chunk.strides, chunk.start, chunk.bytes.len())?;
+        let mut nest = LoopNest::<RANK>::new(self.output.element_bytes);
+        let (first, target) = self.nest(&mut nest, chunk.strides, (chunk.start, chunk.bytes.len()))?;
         // SAFETY: the first element lies within the bytes: see `nest`.
         let source = unsafe { chunk.bytes.as_ptr().add(first) };
         // SAFETY: as in `into_contiguous`.
@@ -131,7 +131,8 @@ impl<'a> Tile<'a> {
         (start, len): (usize, usize),
         copy: &mut impl FnMut(usize, usize, &mut [&mut [u8]]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (nest, first, target) = self.nest::<RANK>(strides, start, len)?;
+        let mut nest = LoopNest::<RANK>::new(self.output.element_bytes);
+        let (first, target) = self.nest(&mut nest, strides, (start, len))?;
         let start = self.output.start;
         let mut rows: [&mut [u8]; ROWS_AT_ONCE] = std::array::from_fn(|_| Default::default());
         nest.each_rows(first, target, |source, target, run| {
@@ -158,25 +159,39 @@ impl<'a> Tile<'a> {
         })
     }
 
-    /// The loops that copy the tile out of `len` bytes of a chunk from `start` on, whose elements are `strides` apart; the
-    /// first element's place in those bytes, and in the output. Every element of the tile lies within the bytes.
+    /// Adds the loops to `nest`, an empty one, that copy the tile out of `len` bytes of a chunk from `start` on, whose
+    /// elements are `strides` apart; returns the first element's place in those bytes, and in the output. Every element of
+    /// the tile lies within the bytes.
+    #[inline]
     fn nest<const RANK: usize>(
         &self,
+        nest: &mut LoopNest<RANK>,
         strides: &[usize],
-        start: usize,
-        len: usize,
-    ) -> Result<(LoopNest<RANK>, usize, usize), Error> {
+        (start, len): (usize, usize),
+    ) -> Result<(usize, usize), Error> {
         if strides.len() != self.axes.len() {
             return Err(outside(len));
         }
-        if self.is_plain {
-            return self.plain_nest(strides, start, len).ok_or_else(|| outside(len));
+        if self.is_plain
+            && let Some(found) = self.plain_nest(nest, strides, (start, len))
+        {
+            return Ok(found);
         }
-        let mut nest = LoopNest::<RANK>::new(self.output.element_bytes);
+        self.any_nest(nest, strides, (start, len)).ok_or_else(|| outside(len))
+    }
+
+    /// [`nest`](Self::nest), whatever the steps, and however far elements are apart.
+    fn any_nest<const RANK: usize>(
+        &self,
+        nest: &mut LoopNest<RANK>,
+        strides: &[usize],
+        (start, len): (usize, usize),
+    ) -> Option<(usize, usize)> {
+        *nest = LoopNest::new(self.output.element_bytes);
         let (mut first, mut low, mut high) = (0isize, 0isize, 0isize);
         let mut target = self.target;
         for ((axis, tile), stride) in self.axes().zip(strides.iter().rev()) {
-            let Some(reach) = Reach::new(*stride, axis.cut.step(), &tile) else { return Err(outside(len)) };
+            let reach = Reach::new(*stride, axis.cut.step(), &tile)?;
             first = first.saturating_add(reach.first);
             low = low.saturating_add(reach.low);
             high = high.saturating_add(reach.high);
@@ -188,37 +203,43 @@ impl<'a> Tile<'a> {
             });
         }
         let within = |place: isize| usize::try_from(place).ok()?.checked_sub(start);
-        let end = within(high).and_then(|high| high.checked_add(self.output.element_bytes));
-        match (within(low), within(first)) {
-            (Some(_), Some(first)) if end.is_some_and(|end| end <= len) => Ok((nest, first, target)),
-            _ => Err(outside(len)),
-        }
+        let end = within(high)?.checked_add(self.output.element_bytes)?;
+        within(low)?;
+        let first = within(first)?;
+        (end <= len).then_some((first, target))
     }
 
-    /// [`nest`](Self::nest) where every step is 1: what lies lowest is first, and nothing is negative.
-    #[inline]
+    /// [`nest`](Self::nest) where every step is 1: what lies lowest is first, and nothing is negative. `None` where the
+    /// elements lie outside the bytes, or so far apart that products would have to be checked one by one.
+    #[inline(always)]
     fn plain_nest<const RANK: usize>(
         &self,
+        nest: &mut LoopNest<RANK>,
         strides: &[usize],
-        start: usize,
-        len: usize,
-    ) -> Option<(LoopNest<RANK>, usize, usize)> {
-        let mut nest = LoopNest::<RANK>::new(self.output.element_bytes);
-        let (mut first, mut last, mut target, mut overflows) = (0usize, 0usize, self.target, false);
-        for ((axis, tile), stride) in self.axes().zip(strides.iter().rev()) {
-            let (low, low_overflows) = memory(tile.source_start).overflowing_mul(*stride);
-            let (span, span_overflows) = memory(tile.count).wrapping_sub(1).overflowing_mul(*stride);
-            let (next_first, first_overflows) = first.overflowing_add(low);
-            let (next_last, last_overflows) = last.overflowing_add(low);
-            let (next_last, reach_overflows) = next_last.overflowing_add(span);
-            overflows |= low_overflows | span_overflows | first_overflows | last_overflows | reach_overflows;
-            (first, last) = (next_first, next_last);
+        (start, len): (usize, usize),
+    ) -> Option<(usize, usize)> {
+        let (mut first, mut span, mut target, mut sizes) = (0usize, 0usize, self.target, 0usize);
+        let mut rest = self.number;
+        for (number, (axis, stride)) in self.axes.iter().zip(strides).enumerate().rev() {
+            let position;
+            (rest, position) = position_of(rest, number, axis);
+            let tile = axis.cut.forward_tile(position);
+            let (source_start, count) = (memory(tile.source_start), memory(tile.count));
+            let last = count.wrapping_sub(1);
+            sizes |= source_start | last | *stride;
+            first = first.wrapping_add(source_start.wrapping_mul(*stride));
+            span = span.wrapping_add(last.wrapping_mul(*stride));
             target += memory(tile.target_start) * axis.target_stride;
-            let source_stride = isize::try_from(*stride).ok()?;
-            nest.push(Loop { count: memory(tile.count), source_stride, target_stride: axis.target_stride });
+            let (source_stride, target_stride) = (stride.cast_signed(), axis.target_stride);
+            nest.push(Loop { count, source_stride, target_stride });
         }
-        let end = last.checked_sub(start)?.checked_add(self.output.element_bytes)?;
-        (!overflows && end <= len).then_some((nest, first.checked_sub(start)?, target))
+        // Anything above may have overflowed, which `PLAIN_SIZE_MAX` rules out.
+        if PLAIN_SIZE_MAX <= sizes {
+            return None;
+        }
+        let first = first.checked_sub(start)?;
+        let end = first.checked_add(span)?.checked_add(self.output.element_bytes)?;
+        (end <= len).then_some((first, target))
     }
 
     /// Fills the tile with one element's bytes, in native order. An `element` of another size than the output's fills
@@ -289,11 +310,22 @@ fn signed(count: usize) -> isize {
     isize::try_from(count).unwrap_or(isize::MAX)
 }
 
+/// Numbers below a power of two that is no less can have products added up, one for each of [`RANK_MAX`] axes, and two
+/// such sums, without any overflow: on 64 bits, 2 * 32 products below 2^56.
+const PLAIN_SIZE_MAX: usize = 1 << (usize::BITS / 2 - 4);
+
 /// Axes of most arrays, at most.
 const RANK_USUAL: usize = 4;
 
+/// What is left of a tile's number along the axes before one, and the tile's number along that axis. Along the first one
+/// nothing is left to divide: a number lies below the product of all counts, see `Output::claim`.
+#[inline(always)]
+fn position_of(rest: u64, axis_number: usize, axis: &AxisPlace) -> (u64, u64) {
+    if axis_number == 0 { (0, rest) } else { divide(rest, axis.cut.tile_count()) }
+}
+
 /// Quotient and remainder. Numbers of tiles mostly fit 32 bits, which processors divide faster.
-#[inline]
+#[inline(always)]
 fn divide(number: u64, by: u64) -> (u64, u64) {
     if by == 1 {
         return (number, 0);
