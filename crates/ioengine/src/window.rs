@@ -92,6 +92,7 @@ impl<'w, 'b> Window<'w, 'b> {
     }
 
     /// Adds a read whose bytes go to [`Batch::deliver`](crate::Batch::deliver).
+    #[inline]
     pub fn read(&mut self, range: ByteRange, token: Token) {
         self.push(LogicalRead { range, token, target: None, takes_pieces: false });
     }
@@ -100,6 +101,7 @@ impl<'w, 'b> Window<'w, 'b> {
     /// (each costs 5 ns beside its bytes): it is told
     /// [`Arrival::Piece`](crate::Arrival::Piece) where they lie in a mapping, and [`Arrival::Bytes`](crate::Arrival::Bytes)
     /// otherwise.
+    #[inline]
     pub fn read_pieces(&mut self, range: ByteRange, token: Token) {
         self.push(LogicalRead { range, token, target: None, takes_pieces: true });
     }
@@ -117,18 +119,23 @@ impl<'w, 'b> Window<'w, 'b> {
         self.push(LogicalRead { range, token, target: Some(BatchTarget::new(target)), takes_pieces: false });
     }
 
+    #[inline]
     fn push(&mut self, read: LogicalRead) {
-        if self.storage.object.is_none() {
-            self.storage.error =
-                Some(Error::new(ErrorKind::Internal, "a read was planned before its object"));
-        } else if self.storage.reads.len() == self.reads_max {
-            self.storage.error = Some(Error::new(
-                ErrorKind::LimitExceeded,
-                format!("a window of more than {} reads was planned", self.reads_max),
-            ));
-        } else {
-            self.storage.reads.push(read);
+        if self.storage.object.is_none() || self.reads_max <= self.storage.reads.len() {
+            return self.refuse();
         }
+        self.storage.reads.push(read);
+    }
+
+    /// Notes why no read can be added.
+    #[cold]
+    fn refuse(&mut self) {
+        self.storage.error = Some(if self.storage.object.is_none() {
+            Error::new(ErrorKind::Internal, "a read was planned before its object")
+        } else {
+            let message = format!("a window of more than {} reads was planned", self.reads_max);
+            Error::new(ErrorKind::LimitExceeded, message)
+        });
     }
 
     /// Reads that still fit this window.

@@ -106,6 +106,7 @@ impl Placements {
     ) {
         self.sorted.clear();
         self.lay_axes(place, groups, compiled);
+        self.sorted.reserve(self.count_tiles(groups.members(place.group), output));
         let element = u32::try_from(compiled.chain.layout().element.size_bytes).unwrap_or(u32::MAX);
         let slabs = place.slabs.clone().unwrap_or(0..u64::MAX);
         for result in groups.members(place.group) {
@@ -114,6 +115,20 @@ impl Placements {
             self.add_result(result, output, &slabs);
         }
         sort_by_number(&mut self.sorted, &mut self.sorting, |placement| placement.chunk);
+    }
+
+    /// An upper bound of the tiles that results have in the object. Also what first looks at their axes, which are in the
+    /// cache of the core that laid them out: one look waits for none before it, as the walk over them would.
+    fn count_tiles(&self, results: impl Iterator<Item = usize>, output: &Output<'_>) -> usize {
+        let tiles = results.map(|result| {
+            let along = |(along, cut): (&Along, &CutAxis)| {
+                let tiles = cut.tiles_between(along.origin, along.origin.saturating_add(along.extent));
+                tiles.end - tiles.start
+            };
+            let in_object = self.along.iter().zip(output.axes(result)).map(along).fold(1, u64::saturating_mul);
+            in_object.min(output.tile_count(result))
+        });
+        usize::try_from(tiles.fold(0, u64::saturating_add)).unwrap_or(0).min(RESERVED_MAX)
     }
 
     fn lay_axes(&mut self, place: &Place, groups: &Groups, compiled: &Compiled) {
@@ -183,6 +198,9 @@ impl Along {
         between(hits, low, high)
     }
 }
+
+/// Placements that memory is reserved for at once: what slabs are cut for, see [`crate::slabs`].
+const RESERVED_MAX: usize = 1024;
 
 /// The bytes of a stored chunk along one axis, from the first element of a tile to the start of the last.
 #[inline]

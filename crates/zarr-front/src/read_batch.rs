@@ -321,14 +321,14 @@ impl<'m> ReadBatch<'m> {
         &self,
         (placements, part): (&[Placement], ChunkPart),
         keep: Option<Version>,
-        result: Result<Arrival<'_>, swath_ioengine::Error>,
+        result: &Result<Arrival<'_>, swath_ioengine::Error>,
         (object, scratch): (&ObjectRef, &mut LaneScratch),
     ) {
         let placed = match result {
             Ok(Arrival::Placed(_)) => {
                 Err(Error::new(ErrorKind::Internal, "a chunk was placed without a target"))
             }
-            Ok(Arrival::Piece(piece)) => self.place_piece(placements, part, &piece),
+            Ok(Arrival::Piece(piece)) => self.place_piece(placements, part, piece),
             Ok(Arrival::Bytes(stored)) => match keep {
                 Some(version) => self.place_and_keep(placements, version, stored, scratch.get()),
                 None => self.place(placements, part, stored, scratch),
@@ -336,7 +336,7 @@ impl<'m> ReadBatch<'m> {
             Err(error) if error.kind() == swath_ioengine::ErrorKind::NotFound => {
                 return self.fill(placements);
             }
-            Err(error) => Err(Error::from(error)),
+            Err(error) => Err(Error::from(error.clone())),
         };
         if let Err(error) = placed {
             self.fail(placements, &error.with_object(&object.key));
@@ -442,7 +442,7 @@ impl Batch for ReadBatch<'_> {
             Some(Wanted::Chunk { run, part }) => {
                 let keep = self.admission(&mut note.cached, lane.cursor, lane.identity);
                 let chunk = (slice(&note.placements, run), *part);
-                self.chunk_arrived(chunk, keep, result, (lane.object, lane.scratch));
+                self.chunk_arrived(chunk, keep, &result, (lane.object, lane.scratch));
             }
             Some(Wanted::Index(place)) => {
                 let place = place.clone();

@@ -21,8 +21,9 @@ pub struct Output<'m> {
     rank: usize,
     results: Vec<ResultPlace>,
     axes: Vec<AxisPlace>,
-    /// One bit a tile, over all results: set by whoever claimed it.
+    /// One bit a tile of the results that have more than [`CLAIMS_IN_PLACE`], each from a word of its own on.
     claims: Vec<AtomicU64>,
+    /// Tiles of all results.
     tile_count: u64,
     memory: PhantomData<&'m mut [u8]>,
 }
@@ -46,14 +47,26 @@ impl OutputMemory {
     }
 }
 
-/// Where a result lies.
-#[derive(Clone, Copy, Debug)]
+/// Where a result lies, and which of its tiles are claimed.
+///
+/// Threads take results from all over an output: bits of many results on one cache line would have it go to and fro
+/// between them at every claim.
+#[derive(Debug)]
 struct ResultPlace {
     offset: usize,
-    first_tile_bit: u64,
+    tile_count: u64,
+    /// One bit a tile, set by whoever claimed it, where there are no more than [`CLAIMS_IN_PLACE`].
+    claims: AtomicU64,
+    /// Else the first of its words among those of all such results; [`IN_PLACE`] otherwise.
+    first_word: u32,
     /// Every axis takes each element, forwards, as most crops do.
     is_plain: bool,
 }
+
+/// Tiles of a result whose claims are one word.
+const CLAIMS_IN_PLACE: u64 = 64;
+
+const IN_PLACE: u32 = u32::MAX;
 
 /// How a result is laid out.
 struct ResultLayout {
@@ -152,15 +165,27 @@ impl<'m> Output<'m> {
                 format!("wanted {} axes, found {}", self.rank, axes.len()),
             ));
         }
+        let first_axis = self.axes.len();
         let ResultLayout { bytes, tile_count, is_plain } = self.lay_out(axes)?;
-        self.results.push(ResultPlace { offset: self.used, first_tile_bit: self.tile_count, is_plain });
+        let first_word = self.add_claims(tile_count).inspect_err(|_| self.axes.truncate(first_axis))?;
+        let claims = AtomicU64::default();
+        self.results.push(ResultPlace { offset: self.used, tile_count, claims, first_word, is_plain });
         self.used += bytes;
         self.tile_count += tile_count;
-        let words = usize::try_from(self.tile_count.div_ceil(64)).unwrap_or(usize::MAX);
-        if self.claims.len() < words {
-            self.claims.resize_with(words, AtomicU64::default);
-        }
         Ok(())
+    }
+
+    /// Adds the claims of a result of so many tiles; returns their first word.
+    #[inline]
+    fn add_claims(&mut self, tile_count: u64) -> Result<u32, Error> {
+        if tile_count <= CLAIMS_IN_PLACE {
+            return Ok(IN_PLACE);
+        }
+        let (start, words) = (self.claims.len(), memory(tile_count.div_ceil(64)));
+        let found = u32::try_from(start).ok().filter(|first| *first != IN_PLACE);
+        let first = found.ok_or_else(|| Error::unsupported("output", "more tiles than 38 bits count"))?;
+        self.claims.resize_with(start.saturating_add(words), AtomicU64::default);
+        Ok(first)
     }
 
     /// Makes room for so many more results.
@@ -220,23 +245,30 @@ impl<'m> Output<'m> {
     #[inline]
     pub fn claim(&self, result: usize, tile: u64) -> Option<Tile<'_>> {
         let place = self.results.get(result)?;
-        let next_bit = self.results.get(result + 1).map_or(self.tile_count, |next| next.first_tile_bit);
-        if next_bit - place.first_tile_bit <= tile {
+        if place.tile_count <= tile {
             return None;
         }
+        let word = match place.first_word {
+            IN_PLACE => &place.claims,
+            first => self.claims.get((first as usize).checked_add(memory(tile / 64))?)?,
+        };
         let axes = &self.axes[result * self.rank..][..self.rank];
-        let bit = place.first_tile_bit + tile;
-        let word = &self.claims[usize::try_from(bit / 64).ok()?];
-        let mask = 1u64 << (bit % 64);
+        let mask = 1u64 << (tile % 64);
         let is_plain = place.is_plain;
         let claimed = Tile { output: self, axes, number: tile, target: place.offset, is_plain };
         (word.fetch_or(mask, Ordering::Relaxed) & mask == 0).then_some(claimed)
     }
 
+    /// Tiles of a result; none where there is no such result.
+    #[inline]
+    pub fn tile_count(&self, result: usize) -> u64 {
+        self.results.get(result).map_or(0, |place| place.tile_count)
+    }
+
     /// Tiles that nobody claimed: zero once everything was filled.
     pub fn unclaimed(&self) -> u64 {
-        let claimed: u64 =
-            self.claims.iter().map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum();
+        let words = self.results.iter().map(|place| &place.claims).chain(&self.claims);
+        let claimed: u64 = words.map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum();
         self.tile_count - claimed
     }
 
