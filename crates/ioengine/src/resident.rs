@@ -40,20 +40,27 @@ impl<'a> Resident<'a> {
         }
     }
 
-    /// Copies one row after the other, `stride` bytes apart in the object, the first at `offset`.
+    /// Copies one row after the other, `stride` bytes apart in the object, out of `room` bytes from `offset` on.
     #[inline]
-    fn scatter(&self, offset: u64, stride: usize, rows: &mut [&mut [u8]]) -> Result<(), Error> {
+    fn scatter(
+        &self,
+        (offset, room): (u64, usize),
+        stride: usize,
+        rows: &mut [&mut [u8]],
+    ) -> Result<(), Error> {
         match &self.0 {
             Source::Lent(_) => {
-                let mut from = offset;
+                let bytes = self.bytes(offset, room).ok_or_else(gone)?;
+                let mut from = 0usize;
                 for row in rows {
-                    self.copy(from, row)?;
-                    from = from.saturating_add(storage_len(stride));
+                    let end = from.checked_add(row.len()).ok_or_else(gone)?;
+                    row.copy_from_slice(bytes.get(from..end).ok_or_else(gone)?);
+                    from = from.saturating_add(stride);
                 }
                 Ok(())
             }
             Source::Mapped { mapping, guard } => {
-                mapping.scatter(guard, offset, stride, rows).map_err(|_| gone())
+                mapping.scatter(guard, (offset, room), stride, rows).map_err(|_| gone())
             }
         }
     }
@@ -137,13 +144,8 @@ impl Piece<'_> {
     /// As [`copy`](Piece::copy); all rows are undefined then.
     #[inline]
     pub fn scatter(&self, start: usize, stride: usize, rows: &mut [&mut [u8]]) -> Result<(), Error> {
-        let longest = rows.iter().map(|row| row.len()).max().unwrap_or(0);
-        let reach = stride.checked_mul(rows.len().saturating_sub(1));
-        let end = reach.and_then(|reach| start.checked_add(reach)?.checked_add(longest));
-        if end.is_none_or(|end| self.len < end) {
-            return Err(gone());
-        }
-        self.resident.scatter(self.offset.saturating_add(storage_len(start)), stride, rows)
+        let room = self.len.checked_sub(start).ok_or_else(gone)?;
+        self.resident.scatter((self.offset.saturating_add(storage_len(start)), room), stride, rows)
     }
 }
 

@@ -125,7 +125,8 @@ impl Placements {
                 let tiles = cut.tiles_between(along.origin, along.origin.saturating_add(along.extent));
                 tiles.end - tiles.start
             };
-            let in_object = self.along.iter().zip(output.axes(result)).map(along).fold(1, u64::saturating_mul);
+            let in_object =
+                self.along.iter().zip(output.axes(result)).map(along).fold(1, u64::saturating_mul);
             in_object.min(output.tile_count(result))
         });
         usize::try_from(tiles.fold(0, u64::saturating_add)).unwrap_or(0).min(RESERVED_MAX)

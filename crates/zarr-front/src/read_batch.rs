@@ -148,6 +148,7 @@ impl<'m> ReadBatch<'m> {
         self.read_chunk(window, range, token(0));
     }
 
+    #[inline]
     fn read_chunk(&self, window: &mut Window<'_, '_>, range: ByteRange, token: Token) {
         if self.array.compiled.takes_pieces {
             window.read_pieces(range, token);
@@ -389,7 +390,7 @@ impl Batch for ReadBatch<'_> {
     }
 
     fn estimate(&self) -> Estimate {
-        let tiles = self.results.output.unclaimed();
+        let tiles = self.results.output.total_tile_count();
         let indexes = if self.array.compiled.levels.is_empty() { 0 } else { self.groups.window_count() };
         let chunk_bytes = self.array.compiled.chain.encoded_len_max();
         Estimate { reads: tiles.saturating_add(indexes), bytes: tiles.saturating_mul(chunk_bytes) }
@@ -445,7 +446,7 @@ impl Batch for ReadBatch<'_> {
                 self.chunk_arrived(chunk, keep, &result, (lane.object, lane.scratch));
             }
             Some(Wanted::Index(place)) => {
-                let place = place.clone();
+                let place = Place::clone(place);
                 self.index_arrived(&place, result, lane);
             }
             Some(Wanted::InnerIndex(inner)) => {

@@ -265,6 +265,11 @@ impl<'m> Output<'m> {
         self.results.get(result).map_or(0, |place| place.tile_count)
     }
 
+    /// Tiles of all results.
+    pub fn total_tile_count(&self) -> u64 {
+        self.tile_count
+    }
+
     /// Tiles that nobody claimed: zero once everything was filled.
     pub fn unclaimed(&self) -> u64 {
         let words = self.results.iter().map(|place| &place.claims).chain(&self.claims);

@@ -133,7 +133,7 @@ impl<'a> Tile<'a> {
     ) -> Result<(), E> {
         let mut nest = LoopNest::<RANK>::new(self.output.element_bytes);
         let (first, target) = self.nest(&mut nest, strides, (start, len))?;
-        let start = self.output.start;
+        let (start, run_bytes) = (self.output.start, nest.run_bytes);
         let mut rows: [&mut [u8]; ROWS_AT_ONCE] = std::array::from_fn(|_| Default::default());
         nest.each_rows(first, target, |source, target, run| {
             // Rows that go backwards in the chunk are copied one by one.
@@ -141,15 +141,17 @@ impl<'a> Tile<'a> {
                 Ok(stride) => (stride, ROWS_AT_ONCE),
                 Err(_) => (0, 1),
             };
-            let mut done = 0;
+            let (mut done, mut at) = (0, target);
             while done < run.count {
                 let count = at_once.min(run.count - done);
-                for (number, row) in (done..).zip(&mut rows[..count]) {
+                for row in &mut rows[..count] {
                     // SAFETY: the row lies within the tile, and the tile within the output.
-                    let memory = unsafe { start.add(target + number * run.target_stride) };
+                    let memory = unsafe { start.add(at) };
                     // SAFETY: the row's bytes are initialised and belong to the tile, which this claim alone may touch;
                     // the rows of a tile are disjoint, and each is handed out once.
-                    *row = unsafe { std::slice::from_raw_parts_mut(memory.as_ptr(), nest.run_bytes) };
+                    *row = unsafe { std::slice::from_raw_parts_mut(memory.as_ptr(), run_bytes) };
+                    // Past the last row it may leave the output, and is not used.
+                    at = at.wrapping_add(run.target_stride);
                 }
                 let from = source.wrapping_add_signed(run.source_stride.wrapping_mul(signed(done)));
                 copy(from, stride, &mut rows[..count])?;

@@ -37,7 +37,7 @@ impl Mapping {
     pub(crate) fn scatter(
         &self,
         _guard: &CopyGuard,
-        _offset: u64,
+        _extent: (u64, usize),
         _source_stride: usize,
         _rows: &mut [&mut [u8]],
     ) -> Result<(), Fault> {

@@ -129,29 +129,37 @@ impl Mapping {
         unsafe { routine::copy(guard.slot(), source, target.as_mut_ptr(), &row) }
     }
 
-    /// Copies one row after the other, which start `source_stride` bytes apart in the file, the first at `offset`: in one
-    /// guarded region where they are of one length and equally far apart in memory, as the rows of an image are.
+    /// Copies one row after the other, which start `source_stride` bytes apart in the file, out of `room` bytes from
+    /// `offset` on: in one guarded region where they are of one length and equally far apart in memory, as the rows of an
+    /// image are.
     ///
     /// # Errors
     ///
-    /// [`Fault`] where some lie beyond the mapping or the file has become shorter; all rows are undefined then.
+    /// [`Fault`] where some lie beyond those bytes or the mapping, or the file has become shorter; all rows are undefined
+    /// then.
     #[inline]
     #[expect(unsafe_code, reason = "calls copy_rows")]
     pub(crate) fn scatter(
         &self,
         guard: &CopyGuard,
-        offset: u64,
+        (offset, room): (u64, usize),
         source_stride: usize,
         rows: &mut [&mut [u8]],
     ) -> Result<(), Fault> {
         if let Some((target, shape)) = spaced(rows, source_stride) {
+            if shape.source_bytes().is_none_or(|bytes| room < bytes) {
+                return Err(Fault);
+            }
             // SAFETY: the target spans the rows, which are borrowed for writing; nothing between them is touched.
             return unsafe { self.copy_rows(guard, offset, &shape, target) };
         }
-        let mut from = offset;
+        let mut from = 0usize;
         for row in rows {
-            self.copy(guard, from, row)?;
-            from = from.checked_add(storage_len(source_stride)).ok_or(Fault)?;
+            if room.checked_sub(from).is_none_or(|left| left < row.len()) {
+                return Err(Fault);
+            }
+            self.copy(guard, offset.checked_add(storage_len(from)).ok_or(Fault)?, row)?;
+            from = from.saturating_add(source_stride);
         }
         Ok(())
     }
@@ -204,21 +212,24 @@ impl Mapping {
 /// The memory that rows span, and their shape, where they are of one length and equally far apart.
 #[inline]
 fn spaced(rows: &mut [&mut [u8]], source_stride: usize) -> Option<(*mut [u8], Rows)> {
-    let (count, row_bytes) = (rows.len(), rows.first()?.len());
+    let count = rows.len();
+    let (first, others) = rows.split_first_mut()?;
     // The routine goes from row to row by address, so that each row's memory must be known to be reached by one.
-    let mut addresses = rows.iter_mut().map(|row| (row.as_mut_ptr().expose_provenance(), row.len()));
-    let (first, _) = addresses.next()?;
-    let mut target_stride = row_bytes;
-    for (number, (address, len)) in (1..).zip(addresses) {
-        if number == 1 {
-            target_stride = address.checked_sub(first)?;
-        }
-        if len != row_bytes || address != first.checked_add(target_stride.checked_mul(number)?)? {
-            return None;
-        }
+    let (start, row_bytes) = (first.as_mut_ptr().expose_provenance(), first.len());
+    let target_stride = match others.first_mut() {
+        Some(second) => second.as_mut_ptr().expose_provenance().checked_sub(start)?,
+        None => row_bytes,
+    };
+    let (mut expected, mut is_spaced) = (start, true);
+    for row in others {
+        expected = expected.wrapping_add(target_stride);
+        is_spaced &= row.as_mut_ptr().expose_provenance() == expected && row.len() == row_bytes;
+    }
+    if !is_spaced {
+        return None;
     }
     let shape = Rows { rows: count, row_bytes, source_stride, target_stride };
-    let target = std::ptr::with_exposed_provenance_mut::<u8>(first);
+    let target = std::ptr::with_exposed_provenance_mut::<u8>(start);
     Some((std::ptr::slice_from_raw_parts_mut(target, shape.target_bytes()?), shape))
 }
 

@@ -96,7 +96,7 @@ fn rows_of_any_memory_are_filled_in_order() {
             if is_reversed {
                 rows.reverse();
             }
-            mapping.scatter(&guard, 5, 70, &mut rows).unwrap();
+            mapping.scatter(&guard, (5, 39_995), 70, &mut rows).unwrap();
             for (number, row) in rows.iter().enumerate() {
                 assert_eq!(**row, bytes[5 + number * 70..][..row.len()], "{pieces:?} {gap}");
             }
@@ -107,9 +107,15 @@ fn rows_of_any_memory_are_filled_in_order() {
     }
     let (mut first, mut last) = ([0; 8], [0; 8]);
     let rows = &mut [first.as_mut_slice(), last.as_mut_slice()];
-    assert_eq!(mapping.scatter(&guard, 0, 39_992, rows), Ok(()));
-    assert_eq!(mapping.scatter(&guard, 0, 39_993, rows), Err(Fault));
-    assert_eq!(mapping.scatter(&guard, 0, usize::MAX, rows), Err(Fault));
+    assert_eq!(mapping.scatter(&guard, (0, usize::MAX), 39_992, rows), Ok(()));
+    assert_eq!(mapping.scatter(&guard, (0, usize::MAX), 39_993, rows), Err(Fault));
+    assert_eq!(mapping.scatter(&guard, (0, usize::MAX), usize::MAX, rows), Err(Fault));
+    assert_eq!(mapping.scatter(&guard, (0, 18), 10, rows), Ok(()));
+    assert_eq!(mapping.scatter(&guard, (0, 17), 10, rows), Err(Fault));
+    let uneven = &mut [first.as_mut_slice(), &mut last[..3]];
+    assert_eq!(mapping.scatter(&guard, (0, 13), 10, uneven), Ok(()));
+    assert_eq!(mapping.scatter(&guard, (0, 12), 10, uneven), Err(Fault));
+    assert_eq!(mapping.scatter(&guard, (0, 9), 10, uneven), Err(Fault));
 }
 
 #[test]
