@@ -162,9 +162,10 @@ def answer_passes(reader: ArrayReader, case: Case, answers: TextIO) -> None:
         }
         if case.one_by_one:
             answer["latencies_ns"] = measured.latencies_ns
-        _say(answers, answer)
-        # What one reader left in the output must not pass for what the next pass read.
+        # What one pass left in the output must not pass for what the next one read. Filled before the answer:
+        # after it, the next reader in turn has the machine.
         out.fill(1)
+        _say(answers, answer)
 
 
 def reader_name() -> str:
