@@ -115,14 +115,19 @@ impl Server<'_> {
             }
             let Some(read) = reads.get_mut(number) else { break };
             let (token, range) = (read.token, read.range);
-            let arrival = self.take(read, &mut done);
-            let arrival = arrival.map_err(|error| {
-                done.failed += 1;
-                done.is_stale |= error.kind() == ErrorKind::Changed;
-                error.with_range(range).with_object(&context.object.key)
-            });
             done.reads += 1;
-            sink.deliver(token, arrival, &mut context);
+            // Each outcome is handed over by a call of its own. Where one call takes both, the compiler copies the arrival
+            // by loads that are wider than the stores before them: such a load waits until everything stored earlier,
+            // the chunk before included, has left the store buffer.
+            match self.take(read, &mut done) {
+                Ok(arrival) => sink.deliver(token, Ok(arrival), &mut context),
+                Err(error) => {
+                    done.failed += 1;
+                    done.is_stale |= error.kind() == ErrorKind::Changed;
+                    let error = error.with_range(range).with_object(&context.object.key);
+                    sink.deliver(token, Err(error), &mut context);
+                }
+            }
         }
         done
     }
