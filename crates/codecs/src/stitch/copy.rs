@@ -1,5 +1,7 @@
 //! The copy loops between a chunk and an output.
 
+use super::stream::{self, STREAM_MIN};
+
 /// One axis of a copy: how many elements, and how far apart they are, in bytes, on either side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Loop {
@@ -269,6 +271,10 @@ impl Run for Any {
     #[inline(always)]
     unsafe fn copy(self, source: *const u8, target: *mut u8) {
         let Any(len) = self;
+        if STREAM_MIN <= len {
+            // SAFETY: as the caller promises.
+            return unsafe { stream::copy(source, target, len) };
+        }
         if !(BLOCK..=INLINE_MAX).contains(&len) {
             // SAFETY: as the caller promises.
             return unsafe { std::ptr::copy_nonoverlapping(source, target, len) };

@@ -8,6 +8,7 @@
 mod copy;
 mod cut_axis;
 mod output;
+mod stream;
 mod tile;
 
 pub use cut_axis::{AxisTile, CutAxis};
