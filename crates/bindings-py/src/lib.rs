@@ -7,8 +7,6 @@
 //! The wheel uses the stable ABI of CPython 3.12. That ABI has no free-threaded form, so a free-threaded interpreter
 //! refuses the wheel when it is installed; on any other the module says that it relies on the GIL (`gil_used`).
 
-#![forbid(unsafe_code)]
-
 mod array;
 mod errors;
 mod group;
@@ -17,6 +15,7 @@ mod json;
 mod location;
 mod open;
 mod output;
+mod plain_slice;
 mod read;
 mod selection;
 mod stats;

@@ -1,6 +1,7 @@
 //! Python's indexes as selections.
 
 use crate::errors::{Class, error};
+use crate::plain_slice;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -73,6 +74,13 @@ impl Parser<'_> {
     fn slice(&self, slice: &Bound<'_, PySlice>, axis: usize) -> PyResult<AxisSelection> {
         let length = self.shape.get(axis).copied().unwrap_or(0);
         let length = isize::try_from(length).unwrap_or(isize::MAX);
+        if let Some((start, stop, step)) = plain_slice::indices(slice, length)
+            && let (Ok(start), Ok(stop), Ok(step)) =
+                (i64::try_from(start), i64::try_from(stop), i64::try_from(step))
+            && let Some(step) = NonZeroI64::new(step)
+        {
+            return Ok(AxisSelection::Slice { start: Some(start), stop: Some(stop), step });
+        }
         let resolved = slice.indices(length).map_err(|failed| self.refused_slice(slice, failed))?;
         let step = i64::try_from(resolved.step).ok().and_then(NonZeroI64::new);
         match step.filter(|_| resolved.slicelength != 0) {

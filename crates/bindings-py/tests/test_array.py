@@ -242,3 +242,27 @@ def test_a_v2_array(tmp_path):
     assert array.zarr_format == 2
     assert array.metadata["order"] == "F"
     np.testing.assert_array_equal(array[::-1], np.arange(12.0).reshape(3, 4)[::-1])
+
+
+class Place:
+    """Something that is no int, but stands for one."""
+
+    def __init__(self, place):
+        self.place = place
+
+    def __index__(self):
+        return self.place
+
+
+def test_slices_are_pythons(array):
+    values = np.asarray(array)
+    huge = 1 << 70
+    places = [None, *range(-8, 9), 69, 70, 71, huge, -huge]
+    places += [True, np.int64(2), np.uint8(3), Place(1), Place(-2)]
+    for start in places:
+        for stop in places:
+            assert (array[start:stop] == values[start:stop]).all(), (start, stop)
+            assert (array[:1, :2, start:stop] == values[:1, :2, start:stop]).all(), (start, stop)
+        for step in [1, 2, True, -1, Place(3), huge, -huge]:
+            assert (array[:1, :2, start::step] == values[:1, :2, start::step]).all(), (start, step)
+            assert (array[:1, :2, 1:start:step] == values[:1, :2, 1:start:step]).all(), (start, step)
