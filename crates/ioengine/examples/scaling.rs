@@ -19,7 +19,7 @@ use swath_ioengine::{
     Arrival, Batch, Blocks, ByteRange, Completion, CostModel, Cursor, DriverSite, Engine, EngineConfig,
     Entry, Error, Estimate, FileAccess, Freshness, Identity, LaneContext, Limits, LocalDriver, LocalFiles,
     LocalMedium, Medium, MediumId, MemoryMedium, ObjectRef, OpenObject, Outcome, PlanContext, Planned,
-    RangeRead, ReadOp, ReadTarget, Resident, RunOptions, TargetUse, Token, Wake, Window,
+    RangeRead, ReadOp, ReadTarget, Resident, RunOptions, TargetUse, Token, WaitsFor, Wake, Window,
 };
 
 const FILE_BYTES: u64 = 256 << 20;
@@ -314,6 +314,10 @@ impl LocalDriver for InstantDriver {
 
     fn target_use(&self) -> TargetUse {
         TargetUse::Fills
+    }
+
+    fn waits_for(&self) -> WaitsFor {
+        WaitsFor::Device
     }
 
     fn submit(&mut self, read: ReadOp<'_>) {

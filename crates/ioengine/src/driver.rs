@@ -33,6 +33,8 @@ pub trait LocalDriver: Send {
     fn name(&self) -> &'static str;
     /// Whether reads need a target to fill.
     fn target_use(&self) -> TargetUse;
+    /// What its reads may wait for.
+    fn waits_for(&self) -> WaitsFor;
     /// Queues one read. A queue that is full flushes itself.
     fn submit(&mut self, read: ReadOp<'_>);
     /// Hands everything queued to the medium.
@@ -54,6 +56,15 @@ pub enum TargetUse {
     Fills,
     /// Reads lend or give bytes; they come without a target.
     Lends,
+}
+
+/// What the reads of a driver may wait for: it says how many bytes in flight are of use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitsFor {
+    /// A device of this machine, or nothing: [`Limits::pooled_bytes_max`] in flight fill it.
+    Device,
+    /// A network: as much is in flight as the byte budget allows.
+    Network,
 }
 
 /// One physical read.

@@ -11,6 +11,7 @@ use crate::drivers::Drivers;
 use crate::handle_cache::HandleCache;
 use crate::lane::{AbortOnPanic, Candidate, Lane, LaneThread};
 use crate::medium::LocalMedium;
+use crate::oversize::OversizeRight;
 use crate::wake::Pause;
 use crate::{Batch, Control, Error, ErrorKind, Freshness, Limits};
 use std::any::Any;
@@ -56,8 +57,7 @@ pub(crate) struct Shared {
     pub(crate) config: EngineConfig,
     pub(crate) handles: HandleCache,
     pub(crate) shutdown: AtomicBool,
-    /// Held while an item larger than a lane's share of the byte budget is in flight.
-    pub(crate) oversize: AtomicBool,
+    pub(crate) oversize: OversizeRight,
     /// Raised when the list of batches grows; lanes look at the list when it moved.
     pub(crate) epoch: AtomicU64,
     /// Raised when a batch with reads in flight is cancelled.
@@ -101,7 +101,7 @@ impl Engine {
             handles: HandleCache::new(config.limits.open_handles_max),
             config,
             shutdown: AtomicBool::new(false),
-            oversize: AtomicBool::new(false),
+            oversize: OversizeRight::default(),
             epoch: AtomicU64::new(0),
             cancel_epoch: AtomicU64::new(0),
             idle_lanes: AtomicUsize::new(0),

@@ -58,6 +58,7 @@ mod lane;
 mod limits;
 mod media;
 mod medium;
+mod oversize;
 mod parking;
 mod random;
 mod ranges;
@@ -80,7 +81,9 @@ pub use calibration::{
 pub use control::{Control, Progress};
 pub use cost::CostModel;
 pub use counters::{LATENCY_BUCKETS, Stats};
-pub use driver::{Caching, Completion, DriverSite, LocalDriver, Outcome, ReadOp, ReadTarget, TargetUse};
+pub use driver::{
+    Caching, Completion, DriverSite, LocalDriver, Outcome, ReadOp, ReadTarget, TargetUse, WaitsFor,
+};
 pub use engine::{Engine, EngineConfig, RunOptions, Running};
 pub use error::{Error, ErrorKind};
 pub use fork::generation as fork_generation;

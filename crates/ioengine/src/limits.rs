@@ -52,8 +52,9 @@ pub struct Limits {
     pub retries_max: u32,
     /// Times that a window is planned again because its object was replaced under a cached plan. Default 4.
     pub replans_max: u32,
-    /// Bytes of buffers that a lane keeps for its next reads; local reads have no more in flight, but for one read that
-    /// is larger. Default 16 MiB, which at 10 GB/s is 1.6 ms of reading: longer than any local device takes to answer.
+    /// Bytes of buffers that a lane keeps for its next reads; reads of local devices have no more in flight, but for one
+    /// read that is larger. Reads that wait for a network (of a file system or of a remote source) have as much as the byte
+    /// budget allows. Default 16 MiB, which at 10 GB/s is 1.6 ms of reading: longer than any local device takes to answer.
     pub pooled_bytes_max: usize,
     /// Longest sleep of a parked lane. It wakes for work at once; this only bounds the harm of a lost wake-up.
     pub park_max: Duration,

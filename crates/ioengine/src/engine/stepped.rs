@@ -16,8 +16,15 @@ impl Engine {
         Ok((engine, lanes))
     }
 
+    /// What the lanes share.
+    #[cfg(test)]
+    pub(crate) fn shared(&self) -> std::sync::Arc<super::Shared> {
+        std::sync::Arc::clone(&self.0.shared)
+    }
+
     /// Moves whenever a lane may have news.
     pub(crate) fn news_epoch(&self) -> u64 {
-        self.0.shared.epoch.load(std::sync::atomic::Ordering::SeqCst)
+        let shared = &self.0.shared;
+        shared.epoch.load(std::sync::atomic::Ordering::SeqCst) + shared.oversize.handed_on()
     }
 }

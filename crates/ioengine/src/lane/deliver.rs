@@ -12,7 +12,6 @@ use crate::window::Cursor;
 use crate::{Error, ErrorKind, Freshness, Medium, memory_len, storage_len};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// What a sink call borrows of the lane.
 struct Tools<'a> {
@@ -181,13 +180,11 @@ impl Lane {
         self.own_work.extend(works);
     }
 
-    /// Gives bytes back to the budget; the last ones also the right to an item larger than the budget.
+    /// Gives bytes back to the budget; the last ones also the right to an item larger than a share of it.
     pub(super) fn free_budget(&mut self, bytes: usize) {
         self.bytes_in_flight -= bytes;
-        if self.holds_oversize && self.bytes_in_flight == 0 {
-            self.holds_oversize = false;
-            self.shared.oversize.store(false, Ordering::Release);
-            self.shared.wake_lanes();
+        if self.bytes_in_flight == 0 && self.oversize.has_right() {
+            self.shared.oversize.give_back(&self.oversize);
         }
     }
 

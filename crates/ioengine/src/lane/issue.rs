@@ -2,7 +2,7 @@
 
 use super::open_window::Flight;
 use super::station::Reader;
-use super::{Arrived, Lane};
+use super::{Arrived, Lane, Site};
 use crate::buffer::capacity_for;
 use crate::coalesce::{PhysicalRead, Piece, Placement};
 use crate::driver::{Caching, ReadOp, ReadTarget};
@@ -10,12 +10,30 @@ use crate::remote::{FetchRequest, Reply};
 use crate::{Error, ErrorKind, Medium, memory_len};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 impl Lane {
+    /// Issues reads of all stations. Returns how many.
+    pub(super) fn issue_all(&mut self) -> usize {
+        let mut issued = 0;
+        loop {
+            self.oversize_asked = false;
+            issued += (0..self.stations.len()).map(|station| self.issue(station)).sum::<usize>();
+            if self.oversize_asked {
+                return issued;
+            }
+            // What waited for its turn is gone, with its batch.
+            if self.bytes_in_flight == 0 {
+                self.shared.oversize.give_back(&self.oversize);
+            }
+            if !std::mem::take(&mut self.oversize_waits) {
+                return issued;
+            }
+        }
+    }
+
     /// Issues reads of a station's windows until its depth, the byte budget or one submission's worth is reached.
     /// Returns how many.
-    pub(super) fn issue(&mut self, station: usize) -> usize {
+    fn issue(&mut self, station: usize) -> usize {
         let (mut issued, mut bytes) = (0, 0usize);
         let limits = &self.shared.config.limits;
         let (reads_max, bytes_max) = (limits.submit_batch, limits.submit_bytes_max);
@@ -61,28 +79,30 @@ impl Lane {
     }
 
     /// True when the byte budget has room for this read. An item larger than the lane's share is admitted alone, one
-    /// at a time over all lanes.
-    ///
-    /// Local reads stop earlier, at what the lane's buffer pool holds: more in flight than that fills no local device
-    /// better, and buffers beyond it are given back to the system and page-faulted anew for each read.
+    /// at a time over all lanes, which take turns. A lane that waits for its turn issues nothing else: it might never
+    /// come to have nothing in flight.
     fn admit(&mut self, bytes: usize) -> bool {
-        let is_local = self.stations.iter().all(|station| !matches!(station.reader, Reader::Remote));
-        let pooled_bytes_max = self.shared.config.limits.pooled_bytes_max;
-        let bytes_max = if is_local { self.bytes_max.min(pooled_bytes_max) } else { self.bytes_max };
         // Also the later pieces of a split read that was admitted whole.
-        if bytes == 0 || bytes <= bytes_max.saturating_sub(self.bytes_in_flight) {
+        if bytes == 0 {
             return true;
         }
-        if self.bytes_in_flight != 0 {
-            return false;
+        if self.bytes_max < bytes {
+            return self.admit_oversize();
         }
-        if bytes <= self.bytes_max {
-            return true;
-        }
-        if !self.holds_oversize {
-            self.holds_oversize = !self.shared.oversize.swap(true, Ordering::AcqRel);
-        }
-        self.holds_oversize
+        let left = self.issue_bytes_max.saturating_sub(self.bytes_in_flight);
+        !self.oversize_waits && (bytes <= left || self.bytes_in_flight == 0)
+    }
+
+    fn admit_oversize(&mut self) -> bool {
+        let admitted = self.bytes_in_flight == 0
+            && match self.site {
+                Site::Thread => self.shared.oversize.ask(&self.oversize),
+                // What cannot be read at once goes to the lanes.
+                Site::Inline => self.shared.oversize.take_if_free(&self.oversize),
+            };
+        self.oversize_asked = true;
+        self.oversize_waits = !admitted;
+        admitted
     }
 
     /// Bytes of memory that this read needs until it is delivered. The first piece of a split counts for all.

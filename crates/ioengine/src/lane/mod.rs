@@ -16,6 +16,8 @@ mod slab;
 mod station;
 #[cfg(any(test, feature = "simulation"))]
 mod stepped;
+#[cfg(test)]
+mod tests;
 mod thread;
 
 pub(crate) use candidates::Candidate;
@@ -30,6 +32,7 @@ use crate::buffer::BufferPool;
 use crate::counters::Counters;
 use crate::driver::{Completion, ReadTarget};
 use crate::engine::Shared;
+use crate::oversize::Ticket;
 use crate::remote::{Inbox, RemoteCompletion};
 use crate::scratch::Scratch;
 use crate::wake::Wake;
@@ -87,7 +90,14 @@ pub(crate) struct Lane {
     cancel_epoch_seen: u64,
     bytes_in_flight: usize,
     bytes_max: usize,
-    holds_oversize: bool,
+    /// Bytes in flight at which no more is issued: see [`Lane::add_station`].
+    issue_bytes_max: usize,
+    /// The lane's turn to read more at once than its share.
+    oversize: Arc<Ticket>,
+    /// Set while a read waits for that turn.
+    oversize_waits: bool,
+    /// Set when one asked for it since the lane last began to issue.
+    oversize_asked: bool,
     pool: BufferPool,
     scratch: Scratch,
     spare_windows: Vec<WindowMemory>,
@@ -126,6 +136,7 @@ impl Lane {
         Ok(Lane {
             site,
             inbox: Inbox::new(Arc::clone(&wake)),
+            oversize: Ticket::new(&wake),
             wake,
             counters: shared.register_counters(),
             stations: Vec::new(),
@@ -142,7 +153,9 @@ impl Lane {
             cancel_epoch_seen: shared.cancel_epoch.load(Ordering::SeqCst),
             bytes_in_flight: 0,
             bytes_max: shared.lane_bytes_max(),
-            holds_oversize: false,
+            issue_bytes_max: shared.lane_bytes_max(),
+            oversize_waits: false,
+            oversize_asked: false,
             pool: BufferPool::new(shared.config.limits.pooled_bytes_max),
             scratch: Scratch::default(),
             spare_windows: Vec::new(),
@@ -206,8 +219,7 @@ impl Lane {
     fn refill(&mut self, now: Instant) -> usize {
         let mut worked = 0;
         loop {
-            let issued: usize = (0..self.stations.len()).map(|station| self.issue(station)).sum();
-            worked += issued;
+            worked += self.issue_all();
             if self.shared.config.limits.submit_batch <= worked || !self.plan_next(now) {
                 break;
             }
@@ -252,6 +264,7 @@ impl Lane {
             || self.shared.epoch.load(Ordering::SeqCst) != self.epoch_seen
             || self.shared.cancel_epoch.load(Ordering::SeqCst) != self.cancel_epoch_seen
             || !self.inbox.is_empty()
+            || self.oversize.has_right() && self.bytes_in_flight == 0
     }
 }
 

@@ -280,9 +280,19 @@ impl Lane {
                 Station::new(reader, limits.local_depth)
             }
         };
-        self.stations.push(station);
+        self.add_station(station);
         self.note_driver(self.stations.len() - 1, medium);
         Ok(self.stations.len() - 1)
+    }
+
+    /// Adds a station. As long as all of them read local devices, the lane has no more in flight than its buffer pool
+    /// holds: more fills no such device better, and buffers beyond it are given back to the system and page-faulted anew
+    /// for each read. A network needs as much in flight as the budget allows.
+    pub(super) fn add_station(&mut self, station: Station) {
+        self.stations.push(station);
+        let is_local = self.stations.iter().all(Station::waits_for_device);
+        let pooled_bytes_max = self.shared.config.limits.pooled_bytes_max;
+        self.issue_bytes_max = if is_local { self.bytes_max.min(pooled_bytes_max) } else { self.bytes_max };
     }
 
     /// Has statistics name the station's driver with the medium, once a run of windows of it.

@@ -1,6 +1,6 @@
 //! What a lane reads through: one driver for each family of local media, and one queue for all remote sources.
 
-use crate::driver::{LocalDriver, TargetUse};
+use crate::driver::{LocalDriver, TargetUse, WaitsFor};
 use std::collections::VecDeque;
 
 /// A driver, and the windows that wait for it.
@@ -36,6 +36,14 @@ impl Station {
         match &self.reader {
             Reader::Local { family: own, .. } => family == Some(own),
             Reader::Remote => family.is_none(),
+        }
+    }
+
+    /// True where reads wait for a device of this machine at most.
+    pub(crate) fn waits_for_device(&self) -> bool {
+        match &self.reader {
+            Reader::Local { driver, .. } => driver.waits_for() == WaitsFor::Device,
+            Reader::Remote => false,
         }
     }
 

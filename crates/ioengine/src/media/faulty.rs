@@ -1,7 +1,7 @@
 //! Any medium, with seeded faults in front: for tests of engines, media and batches.
 
 use crate::blocks::Blocks;
-use crate::driver::{Caching, Completion, DriverSite, LocalDriver, Outcome, ReadOp, TargetUse};
+use crate::driver::{Caching, Completion, DriverSite, LocalDriver, Outcome, ReadOp, TargetUse, WaitsFor};
 use crate::engine::lock;
 use crate::medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject, RemoteSource};
 use crate::random::Random;
@@ -255,6 +255,10 @@ impl LocalDriver for FaultyDriver {
 
     fn target_use(&self) -> TargetUse {
         self.inner.target_use()
+    }
+
+    fn waits_for(&self) -> WaitsFor {
+        self.inner.waits_for()
     }
 
     fn submit(&mut self, read: ReadOp<'_>) {

@@ -1,7 +1,7 @@
 //! Objects in memory: the medium that every other is compared with.
 
 use crate::blocks::Blocks;
-use crate::driver::{Completion, DriverSite, LocalDriver, Outcome, ReadOp, TargetUse};
+use crate::driver::{Completion, DriverSite, LocalDriver, Outcome, ReadOp, TargetUse, WaitsFor};
 use crate::engine::lock;
 use crate::medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject};
 use crate::resident::Resident;
@@ -172,6 +172,10 @@ impl LocalDriver for MemoryDriver {
 
     fn target_use(&self) -> TargetUse {
         TargetUse::Lends
+    }
+
+    fn waits_for(&self) -> WaitsFor {
+        WaitsFor::Device
     }
 
     fn submit(&mut self, read: ReadOp<'_>) {

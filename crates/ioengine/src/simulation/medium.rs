@@ -2,7 +2,7 @@
 
 use super::device::DeviceModel;
 use super::world::{Event, Io, World};
-use crate::driver::{Completion, DriverSite, LocalDriver, Outcome, ReadOp, ReadTarget, TargetUse};
+use crate::driver::{Completion, DriverSite, LocalDriver, Outcome, ReadOp, ReadTarget, TargetUse, WaitsFor};
 use crate::medium::{Entry, LocalMedium, MediumId, OpenObject};
 use crate::resident::Resident;
 use crate::wake::Wake;
@@ -108,6 +108,10 @@ impl LocalDriver for VirtualDriver {
 
     fn target_use(&self) -> TargetUse {
         TargetUse::Fills
+    }
+
+    fn waits_for(&self) -> WaitsFor {
+        WaitsFor::Device
     }
 
     fn submit(&mut self, read: ReadOp<'_>) {

@@ -165,6 +165,9 @@ fn a_read_larger_than_a_lanes_share_is_read_alone() {
     let (alone, device) = (check(&scenario), scenario.device_reads_per_second());
     assert_eq!(scenario.bounds()[0].limit, Limit::ByteBudget);
     assert!(alone.reads_per_second < 0.1 * device, "{alone:?}");
+    // They take turns, and nobody wakes up whose turn it is not.
+    assert!(0.8 < alone.slowest_lane, "{alone:?}");
+    assert!(alone.wakes_per_read < 2.2, "{alone:?}");
     scenario.limits.in_flight_bytes_max = 33 * (2 << 20);
     let shared = check(&scenario);
     assert!(0.95 * device < shared.reads_per_second, "{shared:?}");

@@ -1,7 +1,7 @@
 //! Reads on a caller's thread, which never wait for the device.
 
 use super::open_file::{OpenFile, read_at, resume_offset, unfilled};
-use crate::driver::{Completion, LocalDriver, Outcome, ReadOp, ReadTarget, TargetUse};
+use crate::driver::{Completion, LocalDriver, Outcome, ReadOp, ReadTarget, TargetUse, WaitsFor};
 use crate::wake::Wake;
 use crate::{Error, ErrorKind, OpenObject};
 use rustix::io::{Errno, ReadWriteFlags};
@@ -65,6 +65,10 @@ impl LocalDriver for InlinePread {
 
     fn target_use(&self) -> TargetUse {
         TargetUse::Fills
+    }
+
+    fn waits_for(&self) -> WaitsFor {
+        WaitsFor::Device
     }
 
     fn submit(&mut self, read: ReadOp<'_>) {

@@ -1,7 +1,7 @@
 //! A pool of threads that call `pread(2)`: for kernels and containers without io_uring, and for network file systems.
 
 use super::open_file::{OpenFile, read_at, resume_offset, unfilled};
-use crate::driver::{Caching, Completion, LocalDriver, Outcome, ReadOp, ReadTarget, TargetUse};
+use crate::driver::{Caching, Completion, LocalDriver, Outcome, ReadOp, ReadTarget, TargetUse, WaitsFor};
 use crate::engine::lock;
 use crate::wake::Wake;
 use crate::{Error, ErrorKind, OpenObject};
@@ -15,6 +15,7 @@ pub(super) struct PreadThreads {
     shared: Arc<Pool>,
     threads: Vec<JoinHandle<()>>,
     threads_max: usize,
+    waits_for: WaitsFor,
     in_flight: usize,
 }
 
@@ -44,14 +45,14 @@ struct Job {
 
 impl PreadThreads {
     /// A pool without threads: they are started one by one, as reads queue up, `threads_max` at most.
-    pub(super) fn new(wake: &Arc<Wake>, threads_max: usize) -> PreadThreads {
+    pub(super) fn new(wake: &Arc<Wake>, threads_max: usize, waits_for: WaitsFor) -> PreadThreads {
         let shared = Pool {
             jobs: Mutex::default(),
             added: Condvar::new(),
             done: Mutex::default(),
             wake: Arc::clone(wake),
         };
-        PreadThreads { shared: Arc::new(shared), threads: Vec::new(), threads_max, in_flight: 0 }
+        PreadThreads { shared: Arc::new(shared), threads: Vec::new(), threads_max, waits_for, in_flight: 0 }
     }
 
     /// Starts another thread where the queue is longer than the idle threads can take at once.
@@ -134,6 +135,10 @@ impl LocalDriver for PreadThreads {
 
     fn target_use(&self) -> TargetUse {
         TargetUse::Fills
+    }
+
+    fn waits_for(&self) -> WaitsFor {
+        self.waits_for
     }
 
     fn submit(&mut self, read: ReadOp<'_>) {

@@ -4,7 +4,7 @@ use super::FileAccess;
 #[cfg(target_os = "linux")]
 use super::file_system::remote_name;
 use super::pread_threads::PreadThreads;
-use crate::driver::LocalDriver;
+use crate::driver::{LocalDriver, WaitsFor};
 use crate::wake::Wake;
 use crate::{Error, ErrorKind, Limits};
 use std::os::fd::OwnedFd;
@@ -61,18 +61,22 @@ impl Mechanism {
                 Err(error) => {
                     // Rings are limited by memory and descriptors, so a later one may fail where the probe did not.
                     tracing::warn!(%error, "a lane has no io_uring and reads by threads instead");
-                    Ok(Box::new(PreadThreads::new(wake, DISK_THREADS_MAX.min(limits.local_depth))))
+                    Ok(disk_threads(limits, wake))
                 }
             },
-            Kind::PreadThreads => {
-                Ok(Box::new(PreadThreads::new(wake, DISK_THREADS_MAX.min(limits.local_depth))))
-            }
+            Kind::PreadThreads => Ok(disk_threads(limits, wake)),
             // Each read in flight is a thread that waits.
             Kind::RemoteThreads => {
-                Ok(Box::new(PreadThreads::new(wake, limits.waiting_threads().min(limits.local_depth))))
+                let threads_max = limits.waiting_threads().min(limits.local_depth);
+                Ok(Box::new(PreadThreads::new(wake, threads_max, WaitsFor::Network)))
             }
         }
     }
+}
+
+fn disk_threads(limits: &Limits, wake: &Arc<Wake>) -> Box<dyn LocalDriver> {
+    let threads_max = DISK_THREADS_MAX.min(limits.local_depth);
+    Box::new(PreadThreads::new(wake, threads_max, WaitsFor::Device))
 }
 
 /// Chooses for the files below `directory`.

@@ -5,7 +5,7 @@
 //! measured for these choices is in docs/decisions/0001-spike.md.
 
 use super::open_file::{OpenFile, resume_offset, unfilled};
-use crate::driver::{Completion, LocalDriver, Outcome, ReadOp, ReadTarget, TargetUse};
+use crate::driver::{Completion, LocalDriver, Outcome, ReadOp, ReadTarget, TargetUse, WaitsFor};
 use crate::wake::Wake;
 use crate::{Error, ErrorKind};
 use io_uring::types::{Fd, SubmitArgs, Timespec};
@@ -161,6 +161,10 @@ impl LocalDriver for Uring {
 
     fn target_use(&self) -> TargetUse {
         TargetUse::Fills
+    }
+
+    fn waits_for(&self) -> WaitsFor {
+        WaitsFor::Device
     }
 
     fn submit(&mut self, mut read: ReadOp<'_>) {
