@@ -61,7 +61,21 @@ fn wide() -> DeviceModel {
     DeviceModel::new(2.5e6, 14e9, 60_000, 20_000)
 }
 
-/// Devices of 0.1, 1 and 5 million reads a second, and one of 14 GB/s.
+/// Volumes that a network attaches: as cloud providers state theirs, by reads and bytes a second, with latencies of 1 ms
+/// and more.
+fn volume() -> DeviceModel {
+    DeviceModel::new(0.064e6, 1e9, 700_000, 600_000)
+}
+
+fn fast_volume() -> DeviceModel {
+    DeviceModel::new(0.256e6, 4e9, 1_000_000, 500_000)
+}
+
+fn far_volume() -> DeviceModel {
+    DeviceModel::new(0.05e6, 4e9, 4_000_000, 2_000_000)
+}
+
+/// Devices of 0.1, 1 and 5 million reads a second, one of 14 GB/s, and volumes that a network attaches.
 fn cases() -> Vec<Case> {
     let slow = DeviceModel::new(0.1e6, 0.55e9, 90_000, 60_000);
     let set = DeviceModel::new(5e6, 28e9, 70_000, 30_000);
@@ -74,6 +88,13 @@ fn cases() -> Vec<Case> {
         far("14 GB/s: 1 MiB", wide(), &[1 << 20]),
         far("14 GB/s: 8 MiB", wide(), &[8 << 20]),
         far("14 GB/s: mixed 4 KiB to 1 MiB", wide(), &[4 << 10, 8 << 10, 32 << 10, 128 << 10, 1 << 20]),
+        far("0.064 M reads/s, 1 GB/s, 1 ms: 4 KiB", volume(), &[4096]),
+        far("0.064 M reads/s, 1 GB/s, 1 ms: 1 MiB", volume(), &[1 << 20]),
+        far("0.256 M reads/s, 4 GB/s, 1.25 ms: 4 KiB", fast_volume(), &[4096]),
+        far("0.256 M reads/s, 4 GB/s, 1.25 ms: 64 KiB", fast_volume(), &[64 << 10]),
+        far("0.256 M reads/s, 4 GB/s, 1.25 ms: 1 MiB", fast_volume(), &[1 << 20]),
+        far("0.05 M reads/s, 4 GB/s, 5 ms: 4 KiB", far_volume(), &[4096]),
+        far("0.05 M reads/s, 4 GB/s, 5 ms: 1 MiB", far_volume(), &[1 << 20]),
         Case { name: "14 GB/s: 1 KiB, gaps of 3 KiB", device: wide(), read_bytes: &[1024], gap_bytes: 3072 },
     ]
 }

@@ -17,7 +17,8 @@ pub enum Limit {
     LaneTime,
     /// Reads that lanes keep in flight, over the time that each takes (Little's law).
     Depth,
-    /// Bytes that lanes keep in flight, over the time that each read takes.
+    /// Bytes that lanes keep in flight, by the budget and by what their buffer pools hold, over the time that each read
+    /// takes.
     ByteBudget,
 }
 
@@ -42,8 +43,10 @@ impl Scenario {
         let residence_ns = self.device.latency_mean_ns() + self.device.service_ns(physical_bytes);
         let held = self.held_bytes(parts, physical_bytes);
         let lane_share = (limits.in_flight_bytes_max / (limits.lanes + 1)) as f64;
-        // An item larger than a lane's share is admitted alone, over all lanes.
-        let in_budget = if lane_share < held { 1.0 } else { lanes * (lane_share / held).floor() };
+        // An item larger than a lane's share is admitted alone, over all lanes. Of others a lane has as many in flight as
+        // its buffer pool holds, and one in any case.
+        let pooled = lane_share.min(limits.pooled_bytes_max as f64);
+        let in_budget = if lane_share < held { 1.0 } else { lanes * (pooled / held).floor().max(1.0) };
         let lane_ns = self.costs.logical_read_ns(bytes, parts, limits.submit_batch);
         let mut bounds: Vec<Bound> = [
             (Limit::DeviceReads, self.device.reads_per_second * parts),

@@ -92,6 +92,26 @@ fn default_limits_fill_every_device_that_the_lanes_have_time_for() {
     }
 }
 
+/// Volumes that a network attaches: depth and what the buffer pool holds are the limits, and no other.
+#[test]
+fn devices_of_a_millisecond_are_filled_as_far_as_depth_and_pool_go() {
+    let volume = DeviceModel::new(0.256e6, 4e9, 1_000_000, 500_000);
+    for lanes in [1, 2, 4, 16] {
+        let small = scenario(volume, lanes, Workload::scattered(4096, reads(lanes, 128)));
+        let (rate, least) = (check(&small).reads_per_second, small.bounds()[0]);
+        assert!(0.9 * least.reads_per_second < rate, "{lanes} lanes: {rate} of {least:?}");
+        let large = scenario(volume, lanes, Workload::scattered(1 << 20, 2000));
+        let (rate, device) = (check(&large).reads_per_second, large.device_reads_per_second());
+        assert!(0.97 * device < rate, "{lanes} lanes: {rate} of {device}");
+    }
+    // 16 MiB in flight, and 4 GB/s for 5 ms are 20 MB.
+    let far = DeviceModel::new(0.05e6, 4e9, 4_000_000, 2_000_000);
+    let large = scenario(far, 1, Workload::scattered(1 << 20, 2000));
+    let (rate, least) = (check(&large).reads_per_second, large.bounds()[0]);
+    assert_eq!(least.limit, Limit::ByteBudget);
+    assert!(0.85 * least.reads_per_second < rate, "{rate} of {least:?}");
+}
+
 #[test]
 fn each_limit_binds_where_it_should() {
     let [slow, usual, set, wide] = devices();
