@@ -27,10 +27,38 @@ fn padded(rest: &[u8]) -> u64 {
 }
 
 /// The sum of an item's words.
+///
+/// It is within the clock of every reader, and fio has none: so it is as fast as the processor has it.
 pub fn item_sum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
-    let sum = words.iter().fold(0u64, |sum, word| sum.wrapping_add(u64::from_le_bytes(*word)));
+    let sum = sum_of_words(words);
     if rest.is_empty() { sum } else { sum.wrapping_add(padded(rest)) }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn sum_of_words(words: &[[u8; 8]]) -> u64 {
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2, as was just looked up; nothing else is asked for.
+        return unsafe { sum_of_words_avx2(words) };
+    }
+    sum_of_words_plainly(words)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn sum_of_words(words: &[[u8; 8]]) -> u64 {
+    sum_of_words_plainly(words)
+}
+
+/// The same loop, compiled for wider registers.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn sum_of_words_avx2(words: &[[u8; 8]]) -> u64 {
+    sum_of_words_plainly(words)
+}
+
+#[inline(always)]
+fn sum_of_words_plainly(words: &[[u8; 8]]) -> u64 {
+    words.iter().fold(0u64, |sum, word| sum.wrapping_add(u64::from_le_bytes(*word)))
 }
 
 /// What an item adds to the checksum of all items.
