@@ -27,17 +27,17 @@ impl Part {
 pub(crate) enum Placement {
     /// Through a buffer: to the sink, or copied to their target.
     Buffered,
-    /// Worth a read of its own that fills the batch's output directly.
-    Direct,
+    /// Worth a read of its own that fills its target in the batch's output.
+    Target,
 }
 
-/// A read to issue. It covers the parts `first_part..first_part + part_count`, or a piece of one of them.
+/// A read to issue. It covers the parts `first_part..first_part + part_count`, or a share of one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PhysicalRead {
     pub(crate) range: ByteRange,
     pub(crate) first_part: u32,
     pub(crate) part_count: u32,
-    pub(crate) piece: Piece,
+    pub(crate) share: Share,
 }
 
 impl PhysicalRead {
@@ -52,15 +52,15 @@ impl PhysicalRead {
 
 /// Whether a physical read covers whole parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub(crate) enum Share {
     /// It covers its parts whole.
     Whole,
-    /// It is a piece of a split part, `at` bytes from where the first piece starts: at the part's start, or that of the
+    /// It is a share of a split part, `at` bytes from where the first share starts: at the part's start, or that of the
     /// block which the part starts in.
     Split {
         /// Index of the split in its window.
         split: u32,
-        /// Bytes from the first piece's start.
+        /// Bytes from the first share's start.
         at: usize,
     },
 }
@@ -78,7 +78,7 @@ pub(crate) struct MergePolicy {
 }
 
 /// Appends the reads that cover `parts` to `reads`, and to `splits`, for each split part, its index and the number of
-/// its pieces. Sorts `parts` by offset.
+/// its shares. Sorts `parts` by offset.
 pub(crate) fn coalesce(
     parts: &mut [Part],
     policy: &MergePolicy,
@@ -103,7 +103,7 @@ pub(crate) fn coalesce(
 /// How many of the leading parts one read covers: at least one.
 fn run_len(parts: &[Part], policy: &MergePolicy) -> usize {
     let first = &parts[0];
-    if first.placement == Placement::Direct {
+    if first.placement == Placement::Target {
         return 1;
     }
     let mut end = first.offset + storage_len(first.len);
@@ -129,7 +129,7 @@ fn covering(parts: &[Part], first_part: u32, alignment: u64) -> PhysicalRead {
         range: aligned(parts[0].offset, end, alignment),
         first_part,
         part_count: part_index(parts.len()),
-        piece: Piece::Whole,
+        share: Share::Whole,
     }
 }
 
@@ -141,7 +141,7 @@ fn split(
     splits: &mut Vec<(u32, u32)>,
 ) {
     let split = part_index(splits.len());
-    let mut pieces = 0;
+    let mut shares = 0;
     let (start, len) = part.span(policy.alignment);
     for at in (0..len).step_by(policy.split_bytes) {
         let len = policy.split_bytes.min(len - at);
@@ -150,11 +150,11 @@ fn split(
             range,
             first_part: index,
             part_count: 1,
-            piece: Piece::Split { split, at },
+            share: Share::Split { split, at },
         });
-        pieces += 1;
+        shares += 1;
     }
-    splits.push((index, pieces));
+    splits.push((index, shares));
 }
 
 fn aligned(offset: u64, end: u64, alignment: u64) -> ByteRange {
@@ -212,23 +212,23 @@ mod tests {
     }
 
     #[test]
-    fn giants_split_and_direct_parts_stay_alone() {
+    fn giants_split_and_parts_with_targets_stay_alone() {
         let (mut reads, mut splits) = (Vec::new(), Vec::new());
         coalesce(&mut [part(5, 4500, 0)], &POLICY, &mut reads, &mut splits);
-        let pieces: Vec<_> =
-            reads.iter().map(|read| (read.offset(), read.range.len_max(), read.piece)).collect();
+        let shares: Vec<_> =
+            reads.iter().map(|read| (read.offset(), read.range.len_max(), read.share)).collect();
         assert_eq!(
-            pieces,
+            shares,
             [
-                (5, 2000, Piece::Split { split: 0, at: 0 }),
-                (2005, 2000, Piece::Split { split: 0, at: 2000 }),
-                (4005, 500, Piece::Split { split: 0, at: 4000 }),
+                (5, 2000, Share::Split { split: 0, at: 0 }),
+                (2005, 2000, Share::Split { split: 0, at: 2000 }),
+                (4005, 500, Share::Split { split: 0, at: 4000 }),
             ]
         );
         assert_eq!(splits, [(0, 3)]);
-        let direct = Part { placement: Placement::Direct, ..part(10, 10, 1) };
+        let placed = Part { placement: Placement::Target, ..part(10, 10, 1) };
         assert_eq!(
-            planned(&mut [part(0, 10, 0), direct, part(20, 10, 2)], &POLICY),
+            planned(&mut [part(0, 10, 0), placed, part(20, 10, 2)], &POLICY),
             [(0, 10, 1), (10, 10, 1), (20, 10, 1)]
         );
     }
@@ -264,14 +264,14 @@ mod tests {
                 let end = start + read.range.len_max();
                 let first = read.first_part as usize;
                 for (index, part) in parts.iter().enumerate().skip(first).take(read.part_count as usize) {
-                    match read.piece {
-                        Piece::Whole => {
+                    match read.share {
+                        Share::Whole => {
                             prop_assert!(start <= part.offset);
                             prop_assert!(part.offset + part.len as u64 <= end);
                             prop_assert!(start % policy.alignment == 0 && end % policy.alignment == 0);
                             covered[index] += part.len;
                         }
-                        Piece::Split { at, .. } => {
+                        Share::Split { at, .. } => {
                             let (span_start, span_len) = part.span(policy.alignment);
                             prop_assert_eq!(start, span_start + at as u64);
                             prop_assert!(end <= span_start + span_len as u64);

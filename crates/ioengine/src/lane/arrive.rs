@@ -3,7 +3,7 @@
 use super::open_window::Flight;
 use super::station::Reader;
 use super::{Arrived, Body, Lane};
-use crate::coalesce::{PhysicalRead, Piece};
+use crate::coalesce::{PhysicalRead, Share};
 use crate::driver::{Completion, Outcome, ReadTarget};
 use crate::remote::RemoteCompletion;
 use crate::{ByteRange, Error, ErrorKind, memory_len, storage_len};
@@ -185,7 +185,7 @@ impl Lane {
                     range: ByteRange::Bounded { offset, len: storage_len(len) },
                     first_part: part_number,
                     part_count: 1,
-                    piece: Piece::Whole,
+                    share: Share::Whole,
                 });
                 window.unfinished += 1;
             }

@@ -4,7 +4,7 @@ use super::open_window::{Flight, OpenWindow, WindowMemory};
 use super::{Arrived, Body, Lane};
 use crate::batch::{Arrival, Batch, LaneContext, Note};
 use crate::batch_state::{BatchState, Work};
-use crate::coalesce::Piece;
+use crate::coalesce::Share;
 use crate::driver::ReadTarget;
 use crate::error::medium_panicked;
 use crate::scratch::Scratch;
@@ -37,12 +37,12 @@ impl Lane {
         {
             let index = flight.window;
             let mut flight = flight;
-            match flight.physical.piece {
-                Piece::Whole => {
+            match flight.physical.share {
+                Share::Whole => {
                     self.deliver_whole(&mut flight, result);
                     self.free_budget(flight.budget_bytes);
                 }
-                Piece::Split { split, .. } => self.deliver_piece(flight, split, result),
+                Share::Split { split, .. } => self.deliver_piece(flight, split, result),
             }
             if let Some(window) = self.windows.get_mut(index) {
                 window.unfinished -= 1;

@@ -4,7 +4,7 @@ use super::open_window::Flight;
 use super::station::Reader;
 use super::{Arrived, Lane, Site};
 use crate::buffer::capacity_for;
-use crate::coalesce::{PhysicalRead, Piece, Placement};
+use crate::coalesce::{PhysicalRead, Placement, Share};
 use crate::driver::{Caching, ReadOp, ReadTarget};
 use crate::remote::{FetchRequest, Reply};
 use crate::{Error, ErrorKind, Medium, memory_len};
@@ -111,14 +111,14 @@ impl Lane {
         let part =
             self.windows.get(index).and_then(|window| window.memory.parts.get(physical.first_part as usize));
         let (Some(part), Some(window)) = (part, self.windows.get(index)) else { return whole };
-        match physical.piece {
-            Piece::Whole if part.placement == Placement::Direct || self.stations[station].lends() => whole,
-            Piece::Whole => capacity_for(whole).unwrap_or(usize::MAX),
-            Piece::Split { at: 0, split } => {
+        match physical.share {
+            Share::Whole if part.placement == Placement::Target || self.stations[station].lends() => whole,
+            Share::Whole => capacity_for(whole).unwrap_or(usize::MAX),
+            Share::Split { at: 0, split } => {
                 let len = window.memory.splits.get(split as usize).map_or(part.len, |split| split.len);
                 capacity_for(len).unwrap_or(usize::MAX)
             }
-            Piece::Split { .. } => 0,
+            Share::Split { .. } => 0,
         }
     }
 
@@ -155,17 +155,17 @@ impl Lane {
             Some(read) => &mut read.target,
             None => return Err(lost_window()),
         };
-        match flight.physical.piece {
-            Piece::Split { split, at } => {
+        match flight.physical.share {
+            Share::Split { split, at } => {
                 let split = memory.splits.get_mut(split as usize).ok_or_else(lost_window)?;
                 // Blocks around a part do not fit its target.
                 let whole = (split.start, split.len) == (part.offset, part.len);
-                let fits = whole && (window.blocks.is_none() || part.placement == Placement::Direct);
+                let fits = whole && (window.blocks.is_none() || part.placement == Placement::Target);
                 split.piece(at, fits.then_some(output), &mut self.pool).map(Some)
             }
-            Piece::Whole if lends => Ok(None),
-            Piece::Whole if part.placement == Placement::Direct => Ok(output.take().map(ReadTarget::Output)),
-            Piece::Whole => {
+            Share::Whole if lends => Ok(None),
+            Share::Whole if part.placement == Placement::Target => Ok(output.take().map(ReadTarget::Output)),
+            Share::Whole => {
                 let len = memory_len(flight.physical.range.len_max())?;
                 self.pool.take(len).map(ReadTarget::Pooled).map(Some)
             }

@@ -3,7 +3,7 @@
 use crate::batch_state::BatchState;
 use crate::blocks::Blocks;
 use crate::buffer::{AlignedBuffer, BufferPool};
-use crate::coalesce::{Part, PhysicalRead, Piece};
+use crate::coalesce::{Part, PhysicalRead, Share};
 use crate::driver::ReadTarget;
 use crate::target::BatchTarget;
 use crate::window::{Cursor, WindowStorage};
@@ -134,7 +134,7 @@ impl OpenWindow {
             None => return,
         };
         let memory = &mut self.memory;
-        if let Piece::Split { split, at } = physical.piece {
+        if let Share::Split { split, at } = physical.share {
             let piece = memory
                 .splits
                 .get_mut(split as usize)

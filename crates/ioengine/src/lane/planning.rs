@@ -7,7 +7,7 @@ use super::{Allowance, Lane, Site};
 use crate::batch::PlanContext;
 use crate::batch_state::{BatchState, Reach, Work};
 use crate::blocks::Blocks;
-use crate::coalesce::{MergePolicy, Part, PhysicalRead, Piece, Placement, coalesce};
+use crate::coalesce::{MergePolicy, Part, PhysicalRead, Placement, Share, coalesce};
 use crate::driver::DriverSite;
 use crate::error::medium_panicked;
 use crate::handle_cache::Found;
@@ -374,12 +374,12 @@ fn locate(window: &mut OpenWindow, lends: bool, split_bytes: usize) -> Vec<(usiz
         match located.and_then(|located| fit(located, read, split_bytes)) {
             Ok((_, 0)) => at_once.push((index, Ok(()))),
             Ok((offset, len)) => {
-                let direct = !lends
+                let in_place = !lends
                     && read.target.as_mut().is_some_and(|target| {
                         DIRECT_BYTES_MIN <= target.len()
                             && blocks.is_none_or(|blocks| blocks.fit(offset, target.as_mut_slice()))
                     });
-                let placement = if direct { Placement::Direct } else { Placement::Buffered };
+                let placement = if in_place { Placement::Target } else { Placement::Buffered };
                 parts.push(Part { offset, len, read: number(index), placement });
             }
             Err(error) => at_once.push((index, Err(error.with_range(read.range)))),
@@ -431,7 +431,7 @@ fn append_unlocated(window: &mut OpenWindow) {
         if matches!(read.range, ByteRange::Suffix { .. } | ByteRange::Whole { .. }) {
             let first_part = number(parts.len());
             parts.push(Part { offset: 0, len: 0, read: number(index), placement: Placement::Buffered });
-            physical.push(PhysicalRead { range: read.range, first_part, part_count: 1, piece: Piece::Whole });
+            physical.push(PhysicalRead { range: read.range, first_part, part_count: 1, share: Share::Whole });
         }
     }
 }
