@@ -6,6 +6,7 @@
 //! otherwise a lane would wait for the device inside a copy.
 
 use super::mapping::{CopyGuard, Mapping};
+use super::memory::memory_bytes;
 use super::open_file::OpenFile;
 use crate::medium::OpenObject;
 use crate::resident::Resident;
@@ -56,11 +57,9 @@ const MISSING_FRACTION: u64 = 64;
 const LOOK_AGAIN_MS: u64 = 100;
 
 impl MappedBytes {
-    /// As many as half of the machine's memory has.
+    /// As many as half of the memory that the process may use.
     pub(super) fn new() -> Arc<MappedBytes> {
-        let info = rustix::system::sysinfo();
-        let memory = u64::from(info.mem_unit).saturating_mul(info.totalram);
-        Arc::new(MappedBytes { now: AtomicU64::new(0), max: memory / 2 })
+        Arc::new(MappedBytes { now: AtomicU64::new(0), max: memory_bytes() / 2 })
     }
 
     fn take(&self, bytes: u64) -> bool {

@@ -13,6 +13,7 @@ mod file_system;
 mod inline;
 mod mapped;
 mod mapping;
+mod memory;
 mod open_file;
 mod page_cache;
 mod pread_threads;

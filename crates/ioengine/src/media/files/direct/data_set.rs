@@ -1,6 +1,7 @@
 //! What is known of one directory's files together.
 
 use super::rule::Facts;
+use crate::media::files::memory::memory_bytes;
 use crate::{CostModel, FileIdentity};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -96,13 +97,4 @@ impl DataSet {
             }
         }
     }
-}
-
-/// The machine's memory, or what this process's control group may use of it.
-fn memory_bytes() -> u64 {
-    let info = rustix::system::sysinfo();
-    let memory = u64::from(info.mem_unit).saturating_mul(info.totalram);
-    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
-    let group = group.and_then(|text| text.trim().parse().ok()).unwrap_or(u64::MAX);
-    memory.min(group)
 }
