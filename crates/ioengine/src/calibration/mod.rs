@@ -7,7 +7,6 @@
 mod bridging;
 mod date;
 mod device_key;
-mod flat_json;
 mod measure;
 mod probe_batch;
 mod scratch_file;
