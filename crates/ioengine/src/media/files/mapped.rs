@@ -8,6 +8,7 @@
 use super::mapping::{CopyGuard, Mapping};
 use super::memory::memory_bytes;
 use super::open_file::OpenFile;
+use super::residency::sampled_share;
 use crate::medium::OpenObject;
 use crate::resident::Resident;
 use rustix::time::{ClockId, clock_gettime};
@@ -50,10 +51,10 @@ pub(super) struct Mapped {
 /// costs 90 ns a page, which a tenth of its pages read once more pay back.
 const ASKED_FRACTION: u64 = 4;
 
-/// The fraction of a file's bytes that may be missing from the page cache.
-const MISSING_FRACTION: u64 = 64;
+/// The share of a file's bytes that must be in the page cache.
+const CACHED_SHARE_MIN: f64 = 63.0 / 64.0;
 
-/// How long a file that was in the page cache is taken to be there. Looking costs 0.3 µs a MiB.
+/// How long a file that was in the page cache is taken to be there.
 const LOOK_AGAIN_MS: u64 = 100;
 
 impl MappedBytes {
@@ -135,8 +136,9 @@ impl Mapped {
             }
         }
         let Some(mapping) = self.mapping.get() else { return };
-        if is_cached(mapping, file.descriptor()) && mapping.populate(0..mapping.len()).is_ok() {
-            self.looked_ms.store(now_ms(), Ordering::Relaxed);
+        let now_ms = now_ms();
+        if is_cached(mapping, file.descriptor(), now_ms) && mapping.populate(0..mapping.len()).is_ok() {
+            self.looked_ms.store(now_ms, Ordering::Relaxed);
             self.is_filled.store(true, Ordering::Release);
         }
     }
@@ -150,7 +152,7 @@ impl Mapped {
         }
         let Ok(_looking) = self.looking.try_lock() else { return };
         self.looked_ms.store(now_ms, Ordering::Relaxed);
-        if !self.mapping.get().is_some_and(|mapping| is_cached(mapping, descriptor)) {
+        if !self.mapping.get().is_some_and(|mapping| is_cached(mapping, descriptor, now_ms)) {
             self.is_filled.store(false, Ordering::Release);
         }
     }
@@ -164,9 +166,10 @@ impl Drop for Mapped {
     }
 }
 
-fn is_cached(mapping: &Mapping, descriptor: BorrowedFd<'_>) -> bool {
-    let cached = mapping.resident_bytes(descriptor, 0..mapping.len());
-    cached.is_ok_and(|cached| mapping.len() - mapping.len() / MISSING_FRACTION <= cached)
+/// Of large files a part is looked at, so that looking again costs no more than a few reads.
+fn is_cached(mapping: &Mapping, descriptor: BorrowedFd<'_>, seed: u64) -> bool {
+    let cached = |start, len| mapping.resident_bytes(descriptor, start..start + len);
+    sampled_share(mapping.len(), seed, cached).is_ok_and(|share| CACHED_SHARE_MIN <= share)
 }
 
 /// The kernel's clock of its last tick: no system call, and exact enough.

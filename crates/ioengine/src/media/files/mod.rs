@@ -18,6 +18,7 @@ mod open_file;
 mod page_cache;
 mod pread_threads;
 mod probe;
+mod residency;
 #[cfg(target_os = "linux")]
 mod uring;
 

@@ -6,11 +6,11 @@
 
 mod data_set;
 mod descriptor;
-mod residency;
 mod rule;
 
 use super::mapped::now_ms;
 use super::open_file::OpenFile;
+use super::residency::resident_share;
 use crate::blocks::Blocks;
 use crate::{CostModel, OpenObject};
 pub(super) use data_set::DataSet;
@@ -142,7 +142,7 @@ impl Direct {
             self.looked_ms.store(now_ms.max(1), Ordering::Relaxed);
             let facts = set.facts(file.file_identity());
             let is_chosen = rule::may_pay(&facts)
-                && residency::resident_share(file.descriptor(), file.size())
+                && resident_share(file.descriptor(), file.size(), now_ms)
                     .is_ok_and(|resident| rule::pays(&facts, resident));
             self.is_chosen.store(is_chosen, Ordering::Relaxed);
         }
