@@ -286,6 +286,10 @@ impl LocalMedium for Instantly {
         "instant"
     }
 
+    fn depth(&self) -> Option<usize> {
+        None
+    }
+
     fn cost(&self) -> CostModel {
         CostModel::PAGE_CACHE
     }

@@ -24,7 +24,8 @@ macro_rules! counters {
             pub in_flight_high_water: u64,
             /// Physical reads by the time from submission to completion, in powers of two of a microsecond.
             pub latency: [u64; LATENCY_BUCKETS],
-            /// The drivers in use, each with why it was chosen: `io_uring: probe read 4096 bytes of /data`.
+            /// The drivers in use, each with why it was chosen: `io_uring: probe read 4096 bytes of /data`;
+            /// with the reads in flight a lane where they were measured: `io_uring, depth 32: ...`.
             pub drivers: Vec<String>,
         }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 pub enum DriverSite<'a> {
     /// On a lane of its own: it may queue reads and wait for them.
     Lane {
-        /// The engine's bounds.
+        /// The engine's bounds, `local_depth` being what this driver is asked for.
         limits: &'a Limits,
         /// What wakes the lane; a driver that completes reads from other threads calls it.
         wake: &'a Arc<Wake>,

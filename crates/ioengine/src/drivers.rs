@@ -9,32 +9,35 @@ pub(crate) struct Drivers(Vec<Noted>);
 
 struct Noted {
     name: &'static str,
+    /// Reads that a lane keeps in flight, where that was measured.
+    depth: Option<usize>,
     medium: Weak<dyn LocalMedium>,
     /// What the medium told last: it is not kept alive for this.
     told: String,
 }
 
 impl Drivers {
-    /// Notes that `name` reads `medium`.
-    pub(crate) fn note(&mut self, name: &'static str, medium: &Arc<dyn LocalMedium>) {
+    /// Notes that `name` reads `medium`, with so many reads in flight a lane where that was measured.
+    pub(crate) fn note(&mut self, name: &'static str, depth: Option<usize>, medium: &Arc<dyn LocalMedium>) {
         let is_known = |noted: &Noted| {
             noted.name == name && std::ptr::addr_eq(noted.medium.as_ptr(), Arc::as_ptr(medium))
         };
         if !self.0.iter().any(is_known) {
             self.forget_repeated();
             let told = medium.describe();
-            self.0.push(Noted { name, medium: Arc::downgrade(medium), told });
+            self.0.push(Noted { name, depth, medium: Arc::downgrade(medium), told });
         }
     }
 
     /// A line for each, as it is now.
     pub(crate) fn describe(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
-        for Noted { name, medium, told } in &mut self.0 {
+        for Noted { name, depth, medium, told } in &mut self.0 {
             if let Some(medium) = medium.upgrade() {
                 *told = medium.describe();
             }
-            let line = format!("{name}: {told}");
+            let depth = depth.map(|depth| format!(", depth {depth}")).unwrap_or_default();
+            let line = format!("{name}{depth}: {told}");
             if !lines.contains(&line) {
                 lines.push(line);
             }
@@ -47,7 +50,11 @@ impl Drivers {
         let mut kept: Vec<Noted> = Vec::new();
         for noted in self.0.drain(..) {
             let alive = noted.medium.strong_count() != 0;
-            if alive || !kept.iter().any(|other| other.name == noted.name && other.told == noted.told) {
+            if alive
+                || !kept.iter().any(|other| {
+                    other.name == noted.name && other.depth == noted.depth && other.told == noted.told
+                })
+            {
                 kept.push(noted);
             }
         }

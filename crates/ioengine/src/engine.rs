@@ -327,8 +327,13 @@ impl Shared {
     }
 
     /// Notes a driver in use, once.
-    pub(crate) fn note_driver(&self, name: &'static str, medium: &Arc<dyn LocalMedium>) {
-        lock(&self.drivers).note(name, medium);
+    pub(crate) fn note_driver(
+        &self,
+        name: &'static str,
+        depth: Option<usize>,
+        medium: &Arc<dyn LocalMedium>,
+    ) {
+        lock(&self.drivers).note(name, depth, medium);
     }
 
     /// Bytes that one lane may have in flight: its share of the budget, a share for the inline path included.

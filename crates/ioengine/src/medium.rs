@@ -134,8 +134,12 @@ pub trait LocalMedium: Send + Sync {
     fn id(&self) -> MediumId;
     /// What the medium is, for people.
     fn describe(&self) -> String;
-    /// Media of one family share one driver a lane.
+    /// Media of one family and depth share one driver a lane.
     fn family(&self) -> &'static str;
+    /// Reads that a lane should keep in flight on the medium, where that was measured; never more than
+    /// [`Limits::local_depth`](crate::Limits::local_depth), which counts where this is `None`. Zero is taken as one. Asked
+    /// with every window, so it does not change.
+    fn depth(&self) -> Option<usize>;
     /// Default costs, until measured.
     fn cost(&self) -> CostModel;
     /// Makes a driver for a lane or for the inline path.

@@ -1,7 +1,8 @@
 //! What a device was measured to do: measured once, stored, and used by every process that reads files on it.
 //!
 //! [`calibrate`] measures through the engine itself; [`Calibration::store`] keeps what it found in the user's cache
-//! folder, and [`LocalFiles::open`](crate::LocalFiles::open) takes the costs that decide where merging pays from there.
+//! folder, and [`LocalFiles::open`](crate::LocalFiles::open) takes the costs that decide where merging pays, and how many
+//! reads a lane keeps in flight, from there.
 //! The environment variable `SWATH_CALIBRATION=off` has it take the named defaults of [`CostModel`] instead.
 
 mod bridging;
@@ -76,9 +77,8 @@ impl Calibration {
         (0.0 < byte_cost_ns).then_some(CostModel { request_cost_ns, byte_cost_ns })
     }
 
-    /// The least depth, for each lane, at which reads of 4 KiB past the page cache come within 5 % of the best rate: a
-    /// value for [`Limits::local_depth`](crate::Limits::local_depth). The engine does not set it by itself. `None` where
-    /// it was not measured.
+    /// The least depth, for each lane, at which reads of 4 KiB past the page cache come within 5 % of the best rate. Lanes
+    /// read this device so, within [`Limits::local_depth`](crate::Limits::local_depth). `None` where it was not measured.
     pub fn depth(&self) -> Option<usize> {
         least_depth(self.direct_4k.as_ref().ok()?)
     }

@@ -14,7 +14,7 @@ use crate::handle_cache::Found;
 use crate::medium::LocalMedium;
 use crate::parking::Parked;
 use crate::window::{Cursor, LogicalRead, Planned, Window};
-use crate::{ByteRange, CostModel, Error, ErrorKind, Medium, memory_len, storage_len};
+use crate::{ByteRange, CostModel, Error, ErrorKind, Limits, Medium, memory_len, storage_len};
 use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -261,23 +261,26 @@ impl Lane {
     }
 
     fn station_for(&mut self, medium: Option<&Arc<dyn LocalMedium>>) -> Result<usize, Error> {
-        let family = medium.map(|medium| medium.family());
+        let limits = &self.shared.config.limits;
+        let depth = medium.and_then(|medium| medium.depth()).unwrap_or(limits.local_depth);
+        let depth = depth.clamp(1, limits.local_depth);
+        let family = medium.map(|medium| (medium.family(), depth));
         if let Some(index) = self.stations.iter().position(|station| station.serves(family)) {
             self.note_driver(index, medium);
             return Ok(index);
         }
-        let limits = &self.shared.config.limits;
         let station = match medium {
             None => Station::new(Reader::Remote, limits.remote_depth),
             Some(medium) => {
+                let limits = Limits { local_depth: depth, ..limits.clone() };
                 let site = match self.site {
                     Site::Inline => DriverSite::Inline,
-                    Site::Thread => DriverSite::Lane { limits, wake: &self.wake },
+                    Site::Thread => DriverSite::Lane { limits: &limits, wake: &self.wake },
                 };
                 let driver = catch_unwind(AssertUnwindSafe(|| medium.driver(site)));
                 let driver = driver.unwrap_or_else(|panic| Err(medium_panicked(panic.as_ref())))?;
                 let reader = Reader::Local { family: medium.family(), driver };
-                Station::new(reader, limits.local_depth)
+                Station::new(reader, depth)
             }
         };
         self.add_station(station);
@@ -302,7 +305,9 @@ impl Lane {
             && station.noted != Arc::as_ptr(medium).addr()
         {
             station.noted = Arc::as_ptr(medium).addr();
-            self.shared.note_driver(driver.name(), medium);
+            // Without a thread of its own a lane has one read in flight.
+            let depth = medium.depth().filter(|_| matches!(self.site, Site::Thread)).map(|_| station.depth);
+            self.shared.note_driver(driver.name(), depth, medium);
         }
     }
 

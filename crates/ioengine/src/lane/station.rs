@@ -1,4 +1,5 @@
-//! What a lane reads through: one driver for each family of local media, and one queue for all remote sources.
+//! What a lane reads through: one driver for each family of local media and each depth that one of them was measured to
+//! want, and one queue for all remote sources.
 
 use crate::driver::{LocalDriver, TargetUse, WaitsFor};
 use std::collections::VecDeque;
@@ -32,9 +33,10 @@ impl Station {
         Station { reader, queue: VecDeque::new(), in_flight: 0, depth, noted: 0 }
     }
 
-    pub(crate) fn serves(&self, family: Option<&str>) -> bool {
+    /// Whether it reads media of this family at this depth; `None` for remote sources.
+    pub(crate) fn serves(&self, family: Option<(&str, usize)>) -> bool {
         match &self.reader {
-            Reader::Local { family: own, .. } => family == Some(own),
+            Reader::Local { family: own, .. } => family == Some((own, self.depth)),
             Reader::Remote => family.is_none(),
         }
     }

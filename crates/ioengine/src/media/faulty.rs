@@ -209,6 +209,10 @@ impl LocalMedium for FaultyLocal {
         self.family
     }
 
+    fn depth(&self) -> Option<usize> {
+        self.inner.depth()
+    }
+
     fn cost(&self) -> CostModel {
         self.inner.cost()
     }

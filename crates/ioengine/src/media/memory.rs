@@ -89,6 +89,10 @@ impl LocalMedium for Memory {
         "memory"
     }
 
+    fn depth(&self) -> Option<usize> {
+        None
+    }
+
     fn cost(&self) -> CostModel {
         CostModel::MEMORY
     }

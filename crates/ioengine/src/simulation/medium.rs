@@ -61,6 +61,10 @@ impl LocalMedium for VirtualMedium {
         "virtual"
     }
 
+    fn depth(&self) -> Option<usize> {
+        None
+    }
+
     fn cost(&self) -> CostModel {
         self.model.cost()
     }

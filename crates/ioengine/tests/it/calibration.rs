@@ -78,3 +78,60 @@ fn a_stored_calibration_is_used_and_told() {
     fs::write(path, "{\"version\": 1}").unwrap();
     assert!(!merged(data.path(), &wanted).1.contains("calibrated"));
 }
+
+/// Reads many ranges by one lane, and tells the most that were in flight and what the engine says.
+fn deepest(data: &Path, calibration: &CalibrationUse, local_depth: usize) -> (u64, Vec<String>) {
+    let files = LocalFiles::open_calibrated(data, FileAccess::Buffered, calibration).unwrap();
+    let limits =
+        Limits { lanes: 1, local_depth, merged_parts_max: 1, inline_reads_max: 0, ..Limits::default() };
+    let engine = Engine::new(EngineConfig { limits, ..Default::default() });
+    let range = |index: u64| ByteRange::Bounded { offset: index * 100, len: 100 };
+    let reads: Vec<RangeRead> = (0..200).map(|index| RangeRead { object: 0, range: range(index) }).collect();
+    let sink = |_, result: Result<&[u8], _>| assert!(result.is_ok());
+    engine.read_ranges(&[files.object("a")], &reads, sink, &RunOptions::default()).unwrap();
+    let stats = engine.stats();
+    (stats.in_flight_high_water, stats.drivers)
+}
+
+#[test]
+fn a_stored_depth_is_kept_to_within_the_limits() {
+    let (data, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::write(data.path().join("a"), noise(1, 20_000)).unwrap();
+    let mut stored = calibrate(data.path(), &quick()).unwrap();
+    stored.direct_4k = Ok([99_000.0, 100_000.0, 100_000.0]);
+    assert_eq!(stored.depth(), Some(8));
+    stored.store_in(cache.path()).unwrap();
+    let wanted = CalibrationUse::StoredIn(cache.path().to_owned());
+    for (calibration, local_depth, most, told) in [
+        (&wanted, 128, 8, ", depth 8: files by "),
+        (&wanted, 3, 3, ", depth 3: files by "),
+        (&CalibrationUse::Ignored, 20, 20, ": files by "),
+    ] {
+        let (found, drivers) = deepest(data.path(), calibration, local_depth);
+        assert_eq!(found, most, "{drivers:?}");
+        assert!(drivers.len() == 1 && drivers[0].contains(told), "{told} {drivers:?}");
+        assert_eq!(drivers[0].contains("depth"), told.contains("depth"), "{drivers:?}");
+    }
+}
+
+#[test]
+fn devices_of_different_depths_share_no_driver() {
+    let (data, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::write(data.path().join("a"), noise(1, 20_000)).unwrap();
+    let mut stored = calibrate(data.path(), &quick()).unwrap();
+    stored.direct_4k = Ok([99_000.0, 100_000.0, 100_000.0]);
+    stored.store_in(cache.path()).unwrap();
+    let open = |calibration: &_, access| LocalFiles::open_calibrated(data.path(), access, calibration).unwrap();
+    // Two accesses, because media of one id share their open files.
+    let shallow = open(&CalibrationUse::StoredIn(cache.path().to_owned()), FileAccess::Buffered);
+    let deep = open(&CalibrationUse::Ignored, FileAccess::PreadThreads);
+    let limits = Limits { lanes: 1, inline_reads_max: 0, ..Limits::default() };
+    let engine = Engine::new(EngineConfig { limits, ..Default::default() });
+    for files in [&shallow, &deep, &shallow] {
+        let range = ByteRange::Bounded { offset: 100, len: 100 };
+        assert_eq!(engine.read_object(&files.object("a"), range).unwrap()[..], noise(1, 20_000)[100..200]);
+    }
+    let drivers = engine.stats().drivers;
+    assert_eq!(drivers.iter().filter(|line| line.contains("depth 8")).count(), 1, "{drivers:?}");
+    assert_eq!(drivers.len(), 2, "{drivers:?}");
+}

@@ -77,11 +77,13 @@ struct Directory {
     costs: Costs,
 }
 
-/// What reads of a directory's files cost.
+/// What reads of a directory's files cost, and how many should be in flight.
 #[derive(Clone, Debug)]
 struct Costs {
     page_cache: CostModel,
     device: CostModel,
+    /// For each lane, where it was measured.
+    depth: Option<usize>,
     /// Where they came from; empty for the named defaults.
     origin: String,
 }
@@ -92,6 +94,7 @@ impl Costs {
         Costs {
             page_cache: page_cache.unwrap_or(CostModel::PAGE_CACHE),
             device: calibration.and_then(Calibration::device_cost).unwrap_or(CostModel::DEVICE),
+            depth: calibration.and_then(Calibration::depth),
             origin: calibration.map(Calibration::describe).unwrap_or_default(),
         }
     }
@@ -198,6 +201,10 @@ impl LocalMedium for Directory {
 
     fn family(&self) -> &'static str {
         self.mechanism.name()
+    }
+
+    fn depth(&self) -> Option<usize> {
+        self.costs.depth
     }
 
     fn cost(&self) -> CostModel {
