@@ -46,7 +46,7 @@ class Bar:
 def bars(record: Record) -> list[Bar]:
     """Return every bar that the record's cases have."""
     found = [*_floors(record), *_peers(record, "warm"), *_rates(record), *_ranges(record)]
-    return [*found, *_peers(record, "cold"), *_device(record), *_processor(record)]
+    return [*found, *_peers(record, "cold"), *_device(record), *_processor(record), *_choice(record)]
 
 
 def times_faster(record: Record, case: str, state: str, slow: str, fast: str) -> float | None:
@@ -59,12 +59,24 @@ def best_peer(record: Record, case: str, state: str, language: str | None = None
     """Return the fastest peer that decodes on every pass."""
     peers = [
         one
-        for one in record.results
-        if (one.case, one.state) == (case, state) and one.seconds is not None and not one.failed
+        for one in _measured(record, case, state)
         if record.roles[one.reader]["role"] == "peer" and record.roles[one.reader]["decodes"]
         if language in (None, record.roles[one.reader]["language"])
     ]
     return min(peers, key=lambda one: one.seconds or 0.0, default=None)
+
+
+def best_fixed(record: Record, case: str, state: str) -> Result | None:
+    """Return the fastest of swath's own ways that were not left to it to choose."""
+    # Records from before there were fixed ways do not say.
+    fixed = [one for one in _measured(record, case, state) if record.roles[one.reader].get("fixed")]
+    return min(fixed, key=lambda one: one.seconds or 0.0, default=None)
+
+
+def _measured(record: Record, case: str, state: str) -> Iterator[Result]:
+    for one in record.results:
+        if (one.case, one.state) == (case, state) and one.seconds is not None and not one.failed:
+            yield one
 
 
 def raced(record: Record, case: str, state: str) -> bool:
@@ -184,6 +196,18 @@ def _processor(record: Record) -> Iterator[Bar]:
             continue
         found = None if not allowed or own.cpu_seconds is None else own.cpu_seconds / allowed
         yield Bar("5", "Rust, CPU seconds over fio's and the codec's own", name, found, 1.0, below=True)
+
+
+def _choice(record: Record) -> Iterator[Bar]:
+    """Yield what swath chooses by itself, over the best way that could have been chosen for it."""
+    for name, case in record.cases.items():
+        for state in ("warm", "cold"):
+            if case.kind != "ranges" or not raced(record, name, state):
+                continue
+            best = best_fixed(record, name, state)
+            rate = None if best is None else times_faster(record, name, state, best.reader, RUST)
+            which = "" if best is None else f" ({best.reader})"
+            yield Bar("7", f"{state}, Rust, share of the best fixed way's rate{which}", name, rate, 0.90)
 
 
 def _codec_and_device_seconds(record: Record, case: str, own: Result) -> float | None:

@@ -144,7 +144,12 @@ def run(settings: argparse.Namespace) -> Record:
         machine=machine.describe(settings.data),
         settings={"quick": settings.quick, "passes": settings.passes, "seconds": settings.seconds},
         roles={
-            entry.name: {"role": entry.role, "language": entry.language, "decodes": entry.decodes}
+            entry.name: {
+                "role": entry.role,
+                "language": entry.language,
+                "decodes": entry.decodes,
+                "fixed": entry.fixed,
+            }
             for entry in readers
         },
         cases={case.name: facts(case, settings.data) for case in cases},

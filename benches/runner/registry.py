@@ -27,6 +27,7 @@ class ReaderEntry:
     variant: str = ""
     decodes: bool = True
     fresh: bool = False
+    fixed: bool = False
     states: tuple[str, ...] = STATES
     inner_orders: tuple[str, ...] = ("", "morton", "c")
     quick: bool = False

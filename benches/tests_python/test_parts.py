@@ -7,14 +7,14 @@ import pytest
 
 from benches.readers.protocol import BLOCK_WORDS, array_checksum
 from benches.runner import commands, prepare
-from benches.runner.bars import Bar
+from benches.runner.bars import Bar, bars
 from benches.runner.budget import Budget
 from benches.runner.device import parse_fio
 from benches.runner.errors import BenchError
 from benches.runner.fields import Values
 from benches.runner.plain_data import write_big_file
 from benches.runner.reader_process import ReaderError
-from benches.runner.record import percentiles
+from benches.runner.record import CaseFacts, Record, Result, percentiles
 from benches.runner.registry import load_readers
 from benches.runner.selections import chunks_touched, corners, offsets, output_bytes, workload_chunks
 from benches.runner.tables import number
@@ -211,3 +211,31 @@ def test_bars_pass_and_fail_on_their_side_of_the_bound():
     assert Bar("1", "", "", 0.94, 0.95).verdict == "**fail**"
     assert Bar("5", "", "", 0.94, 0.95, below=True).verdict == "pass"
     assert Bar("1", "", "", None, 0.95).verdict == "n/a"
+
+
+def test_what_is_chosen_is_held_against_the_best_fixed_way():
+    def result(reader, state, seconds):
+        return Result(reader, "ranges_4k", state, passes=[{"seconds": seconds}])
+
+    def role(fixed):
+        return {"role": "swath", "language": "rust", "decodes": True, "fixed": fixed}
+
+    record = Record(
+        machine={},
+        settings={},
+        roles={"swath-rust": role(False), "swath-mmap": role(True), "swath-uring": role(True)},
+        cases={"ranges_4k": CaseFacts("ranges_4k", "", "ranges", "", "batch", 1, 1, 1, 0)},
+        results=[
+            result("swath-rust", "warm", 2.0),
+            result("swath-mmap", "warm", 1.0),
+            result("swath-uring", "warm", 3.0),
+            result("swath-rust", "cold", 2.0),
+        ],
+    )
+    found = [(bar.what, bar.found, bar.verdict) for bar in bars(record) if bar.item == "7"]
+    assert found == [
+        ("warm, Rust, share of the best fixed way's rate (swath-mmap)", 0.5, "**fail**"),
+        ("cold, Rust, share of the best fixed way's rate", None, "n/a"),
+    ]
+    record.results[0].passes = [{"seconds": 1.1}]
+    assert [bar.verdict for bar in bars(record) if bar.item == "7"] == ["pass", "n/a"]

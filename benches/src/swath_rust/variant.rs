@@ -17,8 +17,8 @@ pub(crate) struct Variant {
 const DECODED_CACHE_BYTES: u64 = 256_000_000;
 
 /// What a variant may be made of.
-const WORDS: &str = "merge, no-merge, probe, mapped, io-uring, pread-threads, inline, no-inline, immutable, decoded-cache, lanes-N, \
-     depth-N";
+const WORDS: &str = "merge, no-merge, probe, mapped, buffered, direct, io-uring, pread-threads, inline, no-inline, immutable, \
+     decoded-cache, lanes-N, depth-N";
 
 impl Variant {
     /// The variant of this name; an empty one sets nothing.
@@ -39,6 +39,8 @@ impl Variant {
             "merge" | "probe" => {}
             "no-merge" => limits.merged_parts_max = 1,
             "mapped" => self.access = FileAccess::Mapped,
+            "buffered" => self.access = FileAccess::Buffered,
+            "direct" => self.access = FileAccess::Direct,
             "io-uring" => self.access = FileAccess::IoUring,
             "pread-threads" => self.access = FileAccess::PreadThreads,
             // On the calling thread, as far as no read has to wait for the device.
