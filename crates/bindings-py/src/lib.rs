@@ -9,6 +9,7 @@
 
 mod array;
 mod errors;
+mod file_access;
 mod group;
 mod info;
 mod json;
@@ -27,6 +28,8 @@ use pyo3::prelude::*;
 mod module {
     #[pymodule_export]
     use crate::array::{Array, ArrayIterator};
+    #[pymodule_export]
+    use crate::file_access::set_file_access;
     #[pymodule_export]
     use crate::group::Group;
     #[pymodule_export]

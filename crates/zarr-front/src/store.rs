@@ -20,15 +20,18 @@ pub struct Store {
 }
 
 impl Store {
-    /// A directory of the local file system.
+    /// A directory of the local file system, read as [`FileAccess::preferred`] says; [`Store::new`] with the medium of
+    /// [`LocalFiles::open`] says it for one store.
     ///
     /// # Errors
     ///
-    /// `NotFound` where there is no such directory.
+    /// `NotFound` where there is no such directory; `Unsupported` where the environment variable `SWATH_FILE_ACCESS` names
+    /// no way of reading, or one that does not work here.
     pub fn directory(path: impl AsRef<Path>) -> Result<Store, Error> {
         let path = path.as_ref();
         let name: Arc<str> = path.to_string_lossy().into();
-        let files = LocalFiles::open(path, FileAccess::Probe).map_err(|error| {
+        let access = FileAccess::preferred()?;
+        let files = LocalFiles::open(path, access).map_err(|error| {
             let error = Error::from(error);
             match error.kind() {
                 ErrorKind::NotFound => Error::new(ErrorKind::NotFound, no_directory(path)).with_object(&name),

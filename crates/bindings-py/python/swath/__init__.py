@@ -4,7 +4,17 @@
 many at once. Every error is a ``swath.SwathError``.
 """
 
-from swath._swath import Array, Group, Info, __version__, open, open_array, open_group, stats
+from swath._swath import (
+    Array,
+    Group,
+    Info,
+    __version__,
+    open,
+    open_array,
+    open_group,
+    set_file_access,
+    stats,
+)
 from swath.attributes import Attributes
 from swath.errors import (
     CancelledError,
@@ -44,5 +54,6 @@ __all__ = [
     "open",
     "open_array",
     "open_group",
+    "set_file_access",
     "stats",
 ]

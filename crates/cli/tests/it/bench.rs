@@ -1,7 +1,7 @@
 //! `swath bench`.
 
 use crate::stored::hierarchy;
-use crate::swath::{command, run};
+use crate::swath::{Ran, command, run};
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read};
 
@@ -93,4 +93,21 @@ fn an_interrupt_ends_the_run_with_130() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "swath: interrupted\n");
+}
+
+#[test]
+fn the_environment_says_how_files_are_read() {
+    let folder = hierarchy();
+    let run = |way: &str| -> Ran {
+        let mut command =
+            command(folder.path(), &["bench", "grid", "--crop", "2,2", "--count", "5", "--json"]);
+        command.env("SWATH_FILE_ACCESS", way).output().unwrap().into()
+    };
+    let drivers = |way: &str| run(way).json()["drivers"].to_string();
+    assert!(drivers("pread").contains("pread threads (asked for)"));
+    assert!(drivers("probe").contains("past the page cache where it pays"));
+    assert!(drivers("").contains("past the page cache where it pays"));
+    assert!(!drivers("buffered").contains("past the page cache"));
+    let line = run("fast").error(1);
+    assert!(line.contains("SWATH_FILE_ACCESS") && line.contains("\"fast\""), "{line}");
 }

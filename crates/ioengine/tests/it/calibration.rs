@@ -121,7 +121,8 @@ fn devices_of_different_depths_share_no_driver() {
     let mut stored = calibrate(data.path(), &quick()).unwrap();
     stored.direct_4k = Ok([99_000.0, 100_000.0, 100_000.0]);
     stored.store_in(cache.path()).unwrap();
-    let open = |calibration: &_, access| LocalFiles::open_calibrated(data.path(), access, calibration).unwrap();
+    let open =
+        |calibration: &_, access| LocalFiles::open_calibrated(data.path(), access, calibration).unwrap();
     // Two accesses, because media of one id share their open files.
     let shallow = open(&CalibrationUse::StoredIn(cache.path().to_owned()), FileAccess::Buffered);
     let deep = open(&CalibrationUse::Ignored, FileAccess::PreadThreads);

@@ -7,6 +7,7 @@
 //! io_uring has one read at a time under way, whatever its depth. Nor are their files mapped: a page fault waits for the
 //! network, and cannot be cancelled. What was measured is in docs/decisions/0007-slow-file-systems.md.
 
+mod access;
 mod direct;
 #[cfg(target_os = "linux")]
 mod file_system;
@@ -26,6 +27,7 @@ use crate::calibration::{Calibration, CalibrationUse};
 use crate::driver::{DriverSite, LocalDriver};
 use crate::medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject};
 use crate::{CostModel, Error, ErrorKind, Identity};
+pub use access::FileAccess;
 use direct::{DataSet, DirectUse};
 use mapped::{MappedBytes, MappingUse};
 pub(crate) use mapping::{CopyGuard, Mapping};
@@ -38,34 +40,6 @@ use std::sync::Arc;
 /// A directory of files. Keys are paths relative to it.
 #[derive(Clone)]
 pub struct LocalFiles(Arc<Directory>);
-
-/// How files are read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FileAccess {
-    /// io_uring where a real read of this file system through it succeeds, else threads; files that are in the page
-    /// cache and read again and again through mappings; files that are not in it, and would not come to stay there, past
-    /// it (docs/decisions/0006-direct-reads.md). File systems of a network, and FUSE, by a thread for each read in flight,
-    /// through the page cache, and never through mappings. The default.
-    ///
-    /// Mappings put a handler in front of those that the process has for SIGBUS, which passes on every signal that is not
-    /// its own. Programs whose own handlers end the process at once, or that block SIGBUS in the midst of a read, choose
-    /// [`Buffered`](FileAccess::Buffered): docs/decisions/0005-guarded-mapping.md says when that matters. Bytes that
-    /// somebody changes through a writable mapping of the file are seen as they are at that moment, by every access alike.
-    #[default]
-    Probe,
-    /// Every file through a mapping from its first read on, also where that waits for the device. Where a mapping
-    /// cannot be had, as [`Probe`](FileAccess::Probe) reads.
-    Mapped,
-    /// As [`Probe`](FileAccess::Probe), but every read through the page cache, and none through a mapping.
-    Buffered,
-    /// As [`Probe`](FileAccess::Probe), but every read past the page cache (O_DIRECT): for data that is read once, or that
-    /// memory could not hold. Where a file system cannot do it, as [`Buffered`](FileAccess::Buffered).
-    Direct,
-    /// io_uring, through the page cache; or an error where io_uring does not work (old kernels, containers that block it).
-    IoUring,
-    /// A pool of threads that call `pread(2)`, through the page cache.
-    PreadThreads,
-}
 
 struct Directory {
     id: MediumId,
