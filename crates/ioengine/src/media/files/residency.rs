@@ -7,7 +7,7 @@ use std::os::fd::BorrowedFd;
 
 /// Places that are looked at, and bytes of each: a small part of a large file tells as much as a rule needs, and costs
 /// some 20 µs whatever the file's size (a `cachestat` of a few pages costs 0.25 µs). The whole of an 8 GiB file costs
-/// 20 ms where its pages came to the cache one by one.
+/// 50 ms (docs/decisions/0011-choice-of-way.md).
 const PLACES: u64 = 64;
 const PLACE_BYTES: u64 = 64 << 10;
 
