@@ -15,7 +15,7 @@ fn main() {
     for case in cases() {
         table(case.name);
         for lanes in LANES {
-            for local_depth in [8, 32, 128, 512] {
+            for local_depth in [8, 32, 64, 128, 512] {
                 // The defaults, and what they are chosen from.
                 if all || local_depth == Limits::default().local_depth {
                     line(&scenario(&case, Limits { lanes, local_depth, ..Limits::default() }));

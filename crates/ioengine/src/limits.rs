@@ -14,9 +14,11 @@ use std::time::Duration;
 pub struct Limits {
     /// Lanes, each a thread. Default: the processors this process may run on, at most 64.
     pub lanes: usize,
-    /// Physical reads that one lane keeps in flight on a local medium. Default 128 for up to 8 lanes, beyond that 1,024
-    /// over all lanes but at least 32 each: simulated devices of up to 5 million reads a second are full then, and more
-    /// only waits longer (docs/decisions/0009-scaling.md).
+    /// Physical reads that one lane keeps in flight on a local medium. Default 64 for up to 8 lanes, beyond that 1,024
+    /// over all lanes but at least 32 each: simulated devices of up to 5 million reads a second that answer within 0.15 ms
+    /// are full then (docs/decisions/0009-scaling.md), and one virtual disk was slower with 128 a lane
+    /// (docs/decisions/0006-direct-reads.md). Volumes that a network attaches want more: calibrated devices are asked for
+    /// what was measured, up to this.
     pub local_depth: usize,
     /// Reads handed to a local driver before it is flushed. Default 32: the cost of one submission system call is
     /// then spread thin, while buffers of 8 KiB still fit a 1 MiB second-level cache.
@@ -66,7 +68,7 @@ impl Default for Limits {
         let lanes = std::thread::available_parallelism().map_or(1, usize::from).min(64);
         Limits {
             lanes,
-            local_depth: if lanes <= 8 { 128 } else { (1024 / lanes).max(32) },
+            local_depth: if lanes <= 8 { 64 } else { (1024 / lanes).max(32) },
             submit_batch: 32,
             submit_bytes_max: 256 << 10,
             remote_depth: 256,
