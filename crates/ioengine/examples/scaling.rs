@@ -10,6 +10,7 @@
 //!   `list` (as `uring`, by [`Engine::read_ranges`]).
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::expect_used, reason = "an example for people")]
 
+use bytes::Bytes;
 use std::any::Any;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,9 +18,10 @@ use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 use swath_ioengine::{
     Arrival, Batch, Blocks, ByteRange, Completion, CostModel, Cursor, DriverSite, Engine, EngineConfig,
-    Entry, Error, Estimate, FileAccess, Freshness, Identity, LaneContext, Limits, LocalDriver, LocalFiles,
-    LocalMedium, Medium, MediumId, MemoryMedium, ObjectRef, OpenObject, Outcome, PlanContext, Planned,
-    RangeRead, ReadOp, ReadTarget, Resident, RunOptions, TargetUse, Token, WaitsFor, Wake, Window,
+    Entry, Error, ErrorKind, Estimate, FileAccess, Freshness, Identity, LaneContext, Limits, LocalDriver,
+    LocalFiles, LocalMedium, Medium, MediumId, MemoryMedium, ObjectRef, OpenObject, Outcome, PlanContext,
+    Planned, PutCondition, RangeRead, ReadOp, ReadTarget, Resident, RunOptions, TargetUse, Token, WaitsFor,
+    Wake, Window,
 };
 
 const FILE_BYTES: u64 = 256 << 20;
@@ -312,6 +314,14 @@ impl LocalMedium for Instantly {
 
     fn list(&self, _: &str) -> Result<Vec<Entry>, Error> {
         Ok(Vec::new())
+    }
+
+    fn put(&self, _key: &str, _bytes: Bytes, _condition: &PutCondition) -> Result<Option<Identity>, Error> {
+        Err(Error::new(ErrorKind::Unsupported, "this medium is read only"))
+    }
+
+    fn delete(&self, _key: &str) -> Result<(), Error> {
+        Err(Error::new(ErrorKind::Unsupported, "this medium is read only"))
     }
 }
 

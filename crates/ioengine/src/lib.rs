@@ -63,6 +63,7 @@ mod parking;
 mod random;
 mod ranges;
 mod remote;
+mod remote_stats;
 mod resident;
 mod scratch;
 #[cfg(any(test, feature = "simulation"))]
@@ -70,6 +71,7 @@ pub mod simulation;
 mod target;
 mod wake;
 mod window;
+mod writing;
 
 pub use batch::{Arrival, Batch, Estimate, LaneContext, Note, PlanContext, Resume};
 pub use blocks::Blocks;
@@ -90,6 +92,8 @@ pub use fork::generation as fork_generation;
 pub use freshness::Freshness;
 pub use identity::{FileIdentity, Identity};
 pub use limits::Limits;
+#[cfg(feature = "cloud")]
+pub use media::cloud::{CloudLocation, CloudMedium, CloudOptions};
 pub use media::faulty::{FaultPlan, FaultyMedium};
 pub use media::files::{FileAccess, LocalFiles};
 pub use media::memory::MemoryMedium;
@@ -97,8 +101,10 @@ pub use media::simulated::{SimulatedConfig, SimulatedRemote};
 pub use medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject, RemoteSource};
 pub use ranges::RangeRead;
 pub use remote::{CancelFlag, FetchRequest, Fetched, Reply};
+pub use remote_stats::RemoteStats;
 pub use resident::{Piece, Resident};
 pub use scratch::Scratch;
 pub use target::BatchTarget;
 pub use wake::Wake;
 pub use window::{Cursor, Planned, Token, Window};
+pub use writing::PutCondition;

@@ -4,7 +4,8 @@ use crate::blocks::Blocks;
 use crate::driver::{DriverSite, LocalDriver};
 use crate::remote::{FetchRequest, Reply};
 use crate::resident::Resident;
-use crate::{CostModel, Error, Identity};
+use crate::{CostModel, Error, Identity, PutCondition, RemoteStats};
+use bytes::Bytes;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -58,6 +59,40 @@ impl Medium {
         match self {
             Medium::Local(medium) => medium.list(prefix),
             Medium::Remote(source) => source.list(prefix),
+        }
+    }
+
+    /// Writes an object whole: readers see what was there before or all of it, never a part. Returns the version written,
+    /// where the medium knows it. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`Changed`](crate::ErrorKind::Changed) where the condition does not hold;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where the medium cannot write, or not on that condition.
+    pub fn put(&self, key: &str, bytes: Bytes, condition: &PutCondition) -> Result<Option<Identity>, Error> {
+        match self {
+            Medium::Local(medium) => medium.put(key, bytes, condition),
+            Medium::Remote(source) => source.put(key, bytes, condition),
+        }
+    }
+
+    /// Removes an object; nothing happens where there is none. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where the medium cannot.
+    pub fn delete(&self, key: &str) -> Result<(), Error> {
+        match self {
+            Medium::Local(medium) => medium.delete(key),
+            Medium::Remote(source) => source.delete(key),
+        }
+    }
+
+    /// What requests to the medium came to; `None` for local media.
+    pub fn remote_stats(&self) -> Option<RemoteStats> {
+        match self {
+            Medium::Local(_) => None,
+            Medium::Remote(source) => Some(source.stats()),
         }
     }
 }
@@ -156,6 +191,10 @@ pub trait LocalMedium: Send + Sync {
     fn verify(&self, object: &dyn OpenObject) -> Result<(), Error>;
     /// See [`Medium::list`].
     fn list(&self, prefix: &str) -> Result<Vec<Entry>, Error>;
+    /// See [`Medium::put`].
+    fn put(&self, key: &str, bytes: Bytes, condition: &PutCondition) -> Result<Option<Identity>, Error>;
+    /// See [`Medium::delete`].
+    fn delete(&self, key: &str) -> Result<(), Error>;
 }
 
 /// A medium behind a network: it alone owns connections, retries and concurrency, and reports each fetch once.
@@ -172,4 +211,10 @@ pub trait RemoteSource: Send + Sync {
     fn fetch(&self, request: FetchRequest, reply: Reply);
     /// See [`Medium::list`].
     fn list(&self, prefix: &str) -> Result<Vec<Entry>, Error>;
+    /// See [`Medium::put`].
+    fn put(&self, key: &str, bytes: Bytes, condition: &PutCondition) -> Result<Option<Identity>, Error>;
+    /// See [`Medium::delete`].
+    fn delete(&self, key: &str) -> Result<(), Error>;
+    /// What was counted so far.
+    fn stats(&self) -> RemoteStats;
 }

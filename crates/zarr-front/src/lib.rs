@@ -26,6 +26,8 @@ mod shard_index;
 mod shards;
 mod slabs;
 mod store;
+#[cfg(feature = "cloud")]
+mod store_url;
 mod stored_size;
 
 pub use array::Array;

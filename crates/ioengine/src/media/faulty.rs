@@ -8,7 +8,8 @@ use crate::random::Random;
 use crate::remote::{FetchRequest, Reply};
 use crate::resident::Resident;
 use crate::wake::Wake;
-use crate::{CostModel, Error, ErrorKind, Identity};
+use crate::{CostModel, Error, ErrorKind, Identity, PutCondition, RemoteStats};
+use bytes::Bytes;
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -240,6 +241,14 @@ impl LocalMedium for FaultyLocal {
     fn list(&self, prefix: &str) -> Result<Vec<Entry>, Error> {
         self.inner.list(prefix)
     }
+
+    fn put(&self, key: &str, bytes: Bytes, condition: &PutCondition) -> Result<Option<Identity>, Error> {
+        self.inner.put(key, bytes, condition)
+    }
+
+    fn delete(&self, key: &str) -> Result<(), Error> {
+        self.inner.delete(key)
+    }
 }
 
 struct FaultyDriver {
@@ -373,5 +382,17 @@ impl RemoteSource for FaultyRemote {
 
     fn list(&self, prefix: &str) -> Result<Vec<Entry>, Error> {
         self.inner.list(prefix)
+    }
+
+    fn put(&self, key: &str, bytes: Bytes, condition: &PutCondition) -> Result<Option<Identity>, Error> {
+        self.inner.put(key, bytes, condition)
+    }
+
+    fn delete(&self, key: &str) -> Result<(), Error> {
+        self.inner.delete(key)
+    }
+
+    fn stats(&self) -> RemoteStats {
+        self.inner.stats()
     }
 }

@@ -6,7 +6,8 @@ use crate::engine::lock;
 use crate::medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject};
 use crate::resident::Resident;
 use crate::wake::Wake;
-use crate::{ByteRange, CostModel, Error, ErrorKind, Identity, memory_len, storage_len};
+use crate::writing::check_condition;
+use crate::{ByteRange, CostModel, Error, ErrorKind, Identity, PutCondition, memory_len, storage_len};
 use bytes::Bytes;
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -116,6 +117,19 @@ impl LocalMedium for Memory {
     fn list(&self, prefix: &str) -> Result<Vec<Entry>, Error> {
         let objects = lock(&self.objects);
         Ok(list_keys(objects.iter().map(|(key, object)| (key.as_ref(), object.bytes.len())), prefix))
+    }
+
+    fn put(&self, key: &str, bytes: Bytes, condition: &PutCondition) -> Result<Option<Identity>, Error> {
+        let mut objects = lock(&self.objects);
+        check_condition(condition, objects.get(key).map(|object| &object.identity))?;
+        let identity = Identity::Version(self.writes.fetch_add(1, Ordering::Relaxed));
+        objects.insert(Arc::from(key), MemoryObject { bytes, identity: identity.clone() });
+        Ok(Some(identity))
+    }
+
+    fn delete(&self, key: &str) -> Result<(), Error> {
+        lock(&self.objects).remove(key);
+        Ok(())
     }
 }
 

@@ -5,7 +5,10 @@ use crate::media::memory::list_keys;
 use crate::medium::{Entry, Medium, MediumId, ObjectRef, RemoteSource};
 use crate::random::Random;
 use crate::remote::{FetchRequest, Fetched, Reply};
-use crate::{ByteRange, CostModel, Error, ErrorKind, Identity, memory_len, storage_len};
+use crate::writing::check_condition;
+use crate::{
+    ByteRange, CostModel, Error, ErrorKind, Identity, PutCondition, RemoteStats, memory_len, storage_len,
+};
 use bytes::Bytes;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -119,11 +122,7 @@ impl SimulatedRemote {
 
     /// Writes an object; its entity tag changes.
     pub fn put(&self, key: &str, bytes: impl Into<Bytes>) {
-        let tag = {
-            let mut state = lock(&self.0.network.state);
-            state.writes += 1;
-            Identity::Tag(Arc::from(format!("\"{}\"", state.writes)))
-        };
+        let tag = self.0.next_tag();
         lock(&self.0.objects).insert(Arc::from(key), (bytes.into(), tag));
     }
 
@@ -144,6 +143,12 @@ impl SimulatedRemote {
 }
 
 impl Remote {
+    fn next_tag(&self) -> Identity {
+        let mut state = lock(&self.network.state);
+        state.writes += 1;
+        Identity::Tag(Arc::from(format!("\"{}\"", state.writes)))
+    }
+
     fn look_up(&self, request: &FetchRequest) -> Result<Fetched, Error> {
         let found = lock(&self.objects).get(&request.key).cloned();
         let (bytes, identity) =
@@ -198,6 +203,23 @@ impl RemoteSource for Remote {
     fn list(&self, prefix: &str) -> Result<Vec<Entry>, Error> {
         let objects = lock(&self.objects);
         Ok(list_keys(objects.iter().map(|(key, (bytes, _))| (key.as_ref(), bytes.len())), prefix))
+    }
+
+    fn put(&self, key: &str, bytes: Bytes, condition: &PutCondition) -> Result<Option<Identity>, Error> {
+        let mut objects = lock(&self.objects);
+        check_condition(condition, objects.get(key).map(|(_, identity)| identity))?;
+        let identity = self.next_tag();
+        objects.insert(Arc::from(key), (bytes, identity.clone()));
+        Ok(Some(identity))
+    }
+
+    fn delete(&self, key: &str) -> Result<(), Error> {
+        lock(&self.objects).remove(key);
+        Ok(())
+    }
+
+    fn stats(&self) -> RemoteStats {
+        RemoteStats { requests: lock(&self.network.state).requests, ..RemoteStats::default() }
     }
 }
 

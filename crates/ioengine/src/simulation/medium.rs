@@ -6,7 +6,8 @@ use crate::driver::{Completion, DriverSite, LocalDriver, Outcome, ReadOp, ReadTa
 use crate::medium::{Entry, LocalMedium, MediumId, OpenObject};
 use crate::resident::Resident;
 use crate::wake::Wake;
-use crate::{Blocks, CostModel, Error, Identity};
+use crate::{Blocks, CostModel, Error, ErrorKind, Identity, PutCondition};
+use bytes::Bytes;
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,6 +94,14 @@ impl LocalMedium for VirtualMedium {
 
     fn list(&self, _prefix: &str) -> Result<Vec<Entry>, Error> {
         Ok(Vec::new())
+    }
+
+    fn put(&self, _key: &str, _bytes: Bytes, _condition: &PutCondition) -> Result<Option<Identity>, Error> {
+        Err(Error::new(ErrorKind::Unsupported, "virtual devices are read only"))
+    }
+
+    fn delete(&self, _key: &str) -> Result<(), Error> {
+        Err(Error::new(ErrorKind::Unsupported, "virtual devices are read only"))
     }
 }
 

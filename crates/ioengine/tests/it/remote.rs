@@ -2,13 +2,14 @@
 
 use crate::batches::{Reads, bounded};
 use crate::stand::{noise, within_a_minute};
+use bytes::Bytes;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use swath_ioengine::{
     ByteRange, CostModel, Engine, EngineConfig, Entry, Error, ErrorKind, FetchRequest, Fetched, Identity,
-    Limits, Medium, MediumId, MemoryMedium, ObjectRef, RemoteSource, Reply, RunOptions, SimulatedConfig,
-    SimulatedRemote,
+    Limits, Medium, MediumId, MemoryMedium, ObjectRef, PutCondition, RemoteSource, RemoteStats, Reply,
+    RunOptions, SimulatedConfig, SimulatedRemote,
 };
 
 fn engine(limits: Limits) -> Engine {
@@ -47,6 +48,18 @@ impl<F: Fn(u64, &FetchRequest) -> Result<Fetched, Error> + Send + Sync> RemoteSo
 
     fn list(&self, _: &str) -> Result<Vec<Entry>, Error> {
         Err(Error::new(ErrorKind::Unsupported, "no listing"))
+    }
+
+    fn put(&self, _: &str, _: Bytes, _: &PutCondition) -> Result<Option<Identity>, Error> {
+        Err(Error::new(ErrorKind::Unsupported, "this source only answers"))
+    }
+
+    fn delete(&self, _: &str) -> Result<(), Error> {
+        Err(Error::new(ErrorKind::Unsupported, "this source only answers"))
+    }
+
+    fn stats(&self) -> RemoteStats {
+        RemoteStats::default()
     }
 }
 

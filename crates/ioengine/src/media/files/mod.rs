@@ -26,8 +26,9 @@ mod uring;
 use crate::calibration::{Calibration, CalibrationUse};
 use crate::driver::{DriverSite, LocalDriver};
 use crate::medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject};
-use crate::{CostModel, Error, ErrorKind, Identity};
+use crate::{CostModel, Error, ErrorKind, Identity, PutCondition};
 pub use access::FileAccess;
+use bytes::Bytes;
 use direct::{DataSet, DirectUse};
 use mapped::{MappedBytes, MappingUse};
 pub(crate) use mapping::{CopyGuard, Mapping};
@@ -226,5 +227,13 @@ impl LocalMedium for Directory {
         }
         entries.sort_by(|a, b| a.name().cmp(b.name()));
         Ok(entries)
+    }
+
+    fn put(&self, _key: &str, _bytes: Bytes, _condition: &PutCondition) -> Result<Option<Identity>, Error> {
+        Err(Error::new(ErrorKind::Unsupported, "local files are not written yet"))
+    }
+
+    fn delete(&self, _key: &str) -> Result<(), Error> {
+        Err(Error::new(ErrorKind::Unsupported, "local files are not written yet"))
     }
 }
