@@ -64,7 +64,7 @@ def chosen_cases(settings: argparse.Namespace) -> list[Case]:
     """Return the cases that the settings ask for; quick runs take one order of inner chunks."""
     cases = [case for workload in load_workloads().values() for case in workload.cases()]
     # Where the time runs out, it is the last that are left out: those with the most and the slowest readers.
-    cases.sort(key=lambda case: (KINDS_IN_TURN.index(case.workload.kind), "one_crop" in case.workload.name))
+    cases.sort(key=lambda case: (KINDS_IN_TURN.index(case.workload.kind), case.workload.mode == "one_by_one"))
     if settings.cases is not None:
         names = set(settings.cases.split(","))
         known = {case.name for case in cases} | {case.workload.name for case in cases}
