@@ -263,8 +263,7 @@ impl<'m> ReadBatch<'m> {
     fn place_piece(&self, placements: &[Placement], part: ChunkPart, piece: &Piece<'_>) -> Result<(), Error> {
         let chain = &self.array.compiled.chain;
         let Some((start, strides)) = raw_part(chain, part, piece.len()) else {
-            let message = format!("wanted a chunk of {} bytes, found {}", chain.decoded_len(), piece.len());
-            return Err(Error::new(ErrorKind::Corrupt, message));
+            return Err(no_raw_part(chain, piece.len()));
         };
         for placement in placements {
             let copy = |at: usize, stride: usize, rows: &mut [&mut [u8]]| {
@@ -360,6 +359,15 @@ fn raw_part(chain: &Chain, part: ChunkPart, len: usize) -> Option<(usize, &[usiz
         ChunkPart::Whole if len == chain.decoded_len() => Some((0, strides)),
         ChunkPart::Whole => None,
     }
+}
+
+/// Why stored bytes are neither a chunk nor a part of one that can be placed as they are.
+#[cold]
+fn no_raw_part(chain: &Chain, len: usize) -> Error {
+    if chain.part_strides().is_none() {
+        return Error::new(ErrorKind::Internal, "a part of an encoded chunk was read");
+    }
+    Error::new(ErrorKind::Corrupt, format!("wanted a chunk of {} bytes, found {len}", chain.decoded_len()))
 }
 
 /// The least read that shows which version of an object there is: local files tell when they are opened.
