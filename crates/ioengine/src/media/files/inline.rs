@@ -1,10 +1,10 @@
 //! Reads on a caller's thread, which never wait for the device.
 
-use super::open_file::{OpenFile, read_at, resume_offset, unfilled};
+use super::open_file::{OpenFile, nowait, read_at, resume_offset, unfilled};
 use crate::driver::{Completion, LocalDriver, Outcome, ReadOp, ReadTarget, TargetUse, WaitsFor};
 use crate::wake::Wake;
 use crate::{Error, ErrorKind, OpenObject};
-use rustix::io::{Errno, ReadWriteFlags};
+use rustix::io::Errno;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,11 +51,6 @@ impl InlinePread {
             Err(error) => Outcome::Failed(Error::from_io(error.into())),
         }
     }
-}
-
-#[cfg(target_os = "linux")]
-fn nowait() -> ReadWriteFlags {
-    ReadWriteFlags::NOWAIT
 }
 
 impl LocalDriver for InlinePread {

@@ -8,6 +8,7 @@
 //! network, and cannot be cancelled. What was measured is in docs/decisions/0007-slow-file-systems.md.
 
 mod access;
+mod cachestat;
 mod direct;
 #[cfg(target_os = "linux")]
 mod file_system;
@@ -16,7 +17,6 @@ mod mapped;
 mod mapping;
 mod memory;
 mod open_file;
-mod page_cache;
 mod pread_threads;
 mod probe;
 mod residency;

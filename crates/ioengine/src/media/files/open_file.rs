@@ -222,3 +222,15 @@ pub(super) fn unfilled(target: &mut [u8], filled: usize, len: usize) -> Result<&
 pub(super) fn resume_offset(offset: u64, filled: usize) -> u64 {
     offset.saturating_add(storage_len(filled))
 }
+
+/// What has a read answer `EAGAIN` instead of waiting for the device.
+#[cfg(target_os = "linux")]
+pub(super) fn nowait() -> rustix::io::ReadWriteFlags {
+    rustix::io::ReadWriteFlags::NOWAIT
+}
+
+/// Elsewhere every read may wait.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn nowait() -> rustix::io::ReadWriteFlags {
+    rustix::io::ReadWriteFlags::empty()
+}

@@ -3,7 +3,7 @@
 //! On a local disk the lane reads what is in the page cache itself (`RWF_NOWAIT`, Linux 4.14): handing a read to a thread
 //! and back costs several times what copying some KiB does.
 
-use super::open_file::{OpenFile, read_at, resume_offset, unfilled};
+use super::open_file::{OpenFile, nowait, read_at, resume_offset, unfilled};
 use crate::driver::{Caching, Completion, LocalDriver, Outcome, ReadOp, ReadTarget, TargetUse, WaitsFor};
 use crate::engine::lock;
 use crate::wake::Wake;
@@ -190,17 +190,6 @@ impl Job {
             Err(error) => Outcome::Failed(Error::from_io(error.into())),
         }
     }
-}
-
-#[cfg(target_os = "linux")]
-fn nowait() -> ReadWriteFlags {
-    ReadWriteFlags::NOWAIT
-}
-
-/// Elsewhere every read may wait.
-#[cfg(not(target_os = "linux"))]
-fn nowait() -> ReadWriteFlags {
-    ReadWriteFlags::empty()
 }
 
 impl LocalDriver for PreadThreads {

@@ -1,6 +1,6 @@
 //! How much of a file is in the page cache.
 
-use super::page_cache::cached_pages;
+use super::cachestat::cached_pages;
 use crate::random::Random;
 use std::io;
 use std::os::fd::BorrowedFd;

@@ -1,7 +1,7 @@
 //! What of a mapping is in the page cache, and bringing it into the page table.
 
 use super::Mapping;
-use crate::media::files::page_cache::cached_pages;
+use crate::media::files::cachestat::cached_pages;
 use crate::storage_len;
 use std::io;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! How much of a file is in the page cache, as the kernel tells.
+//! `cachestat(2)`: how many pages of a part of a file are cached, as the kernel tells.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
