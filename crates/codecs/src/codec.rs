@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::blosc::BloscCodec;
 use crate::bytes::BytesCodec;
-use crate::crc32c::{ChecksumLocation, Crc32cCodec};
+use crate::checksum::ChecksumCodec;
 use crate::error::Error;
 use crate::gzip::GzipCodec;
 use crate::lz4::Lz4Codec;
@@ -30,9 +30,12 @@ pub enum Codec {
     Blosc(BloscCodec),
     /// LZ4 with numcodecs' framing.
     Lz4(Lz4Codec),
-    /// A CRC-32C of the content.
-    Crc32c(Crc32cCodec),
+    /// A checksum of the content: `crc32c`, `crc32`, `adler32`, `fletcher32`, `jenkins_lookup3`.
+    Checksum(ChecksumCodec),
 }
+
+/// What a name that is not known is answered with.
+const KNOWN: &str = "wanted bytes, transpose, gzip, zlib, zstd, blosc, lz4, crc32c, crc32, adler32, fletcher32 or jenkins_lookup3";
 
 impl Codec {
     /// Reads a v3 metadata entry: `name`, and `configuration`, an object or null.
@@ -75,11 +78,10 @@ impl Codec {
             "zstd" => ZstdCodec::from_json(configuration).map(Self::Zstd),
             "blosc" => BloscCodec::from_json(configuration).map(Self::Blosc),
             "lz4" => Lz4Codec::from_json(configuration).map(Self::Lz4),
-            "crc32c" => Crc32cCodec::from_json(configuration).map(Self::Crc32c),
-            _ => Err(Error::unsupported(
-                name.to_owned(),
-                "wanted bytes, transpose, gzip, zlib, zstd, blosc, lz4 or crc32c",
-            )),
+            _ => match ChecksumCodec::from_json(bare, configuration) {
+                Some(checksum) => checksum.map(Self::Checksum),
+                None => Err(Error::unsupported(name.to_owned(), KNOWN)),
+            },
         }
     }
 
@@ -94,7 +96,7 @@ impl Codec {
             Self::Zstd(_) => "zstd",
             Self::Blosc(_) => "blosc",
             Self::Lz4(_) => "lz4",
-            Self::Crc32c(_) => "crc32c",
+            Self::Checksum(codec) => codec.algorithm.name(),
         }
     }
 
@@ -111,8 +113,7 @@ impl Codec {
             Self::Zstd(codec) => ("zstd", codec.to_json()),
             Self::Blosc(codec) => ("blosc", codec.to_json()),
             Self::Lz4(codec) => ("numcodecs.lz4", codec.to_json()),
-            Self::Crc32c(codec) if codec.location == ChecksumLocation::End => ("crc32c", codec.to_json()),
-            Self::Crc32c(codec) => ("numcodecs.crc32c", codec.to_json()),
+            Self::Checksum(codec) => (codec.v3_name(), codec.to_json()),
         };
         if configuration.is_null() {
             json!({"name": name})
@@ -132,7 +133,7 @@ impl Codec {
             Self::Zstd(codec) => codec.describe(),
             Self::Blosc(codec) => codec.describe(),
             Self::Lz4(codec) => codec.describe(),
-            Self::Crc32c(_) => self.name().to_owned(),
+            Self::Checksum(_) => self.name().to_owned(),
         }
     }
 }

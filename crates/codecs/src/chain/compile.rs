@@ -79,7 +79,7 @@ fn stage_codec(codec: &Codec) -> Option<StageCodec> {
         Codec::Zstd(codec) => Some(StageCodec::Zstd(*codec)),
         Codec::Blosc(codec) => Some(StageCodec::Blosc(*codec)),
         Codec::Lz4(codec) => Some(StageCodec::Lz4(*codec)),
-        Codec::Crc32c(codec) => Some(StageCodec::Crc32c(*codec)),
+        Codec::Checksum(codec) => Some(StageCodec::Checksum(*codec)),
     }
 }
 

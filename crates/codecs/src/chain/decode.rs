@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::stage::{Stage, StageCodec};
 use super::{Chain, Checksums};
-use crate::crc32c::Crc32cCodec;
+use crate::checksum::{CHECKSUM_BYTES, ChecksumCodec};
 use crate::error::{Error, Wanted};
 use crate::scratch::{Buffers, Contexts, Scratch, room};
 
@@ -117,10 +117,10 @@ impl Chain {
         let mut current = Located { place: Place::Source, range: 0..source.len() };
         for (index, stage) in self.stages.iter().enumerate().rev() {
             current = match (&stage.codec, index, &mut target) {
-                (StageCodec::Crc32c(codec), _, _) => {
+                (StageCodec::Checksum(codec), _, _) => {
                     let stored = current.bytes(source, buffers);
                     let start = current.range.start + self.content_offset(*codec, stored, stage.wanted)?;
-                    let range = start..start + (stored.len() - crate::crc32c::CHECKSUM_BYTES);
+                    let range = start..start + (stored.len() - CHECKSUM_BYTES);
                     Located { place: current.place, range }
                 }
                 (_, 0, Some(target)) => {
@@ -136,11 +136,11 @@ impl Chain {
     }
 
     /// Checks length and checksum of stored bytes with a checksum; where the content starts in them.
-    fn content_offset(&self, codec: Crc32cCodec, stored: &[u8], wanted: Wanted) -> Result<usize, Error> {
+    fn content_offset(&self, codec: ChecksumCodec, stored: &[u8], wanted: Wanted) -> Result<usize, Error> {
         let (content, checksum) = codec.split(stored)?;
-        wanted.check("crc32c", content.len())?;
+        wanted.check(codec.algorithm.name(), content.len())?;
         if self.checksums == Checksums::Verify {
-            Crc32cCodec::verify(content, checksum)?;
+            codec.verify(content, checksum)?;
         }
         Ok(codec.content_start())
     }

@@ -10,7 +10,7 @@ use crate::reorder::Reorder;
 pub use decode::DecodedChunk;
 use stage::Stage;
 
-/// What decoding does with the checksums of `crc32c`.
+/// What decoding does with the checksums of `crc32c` and its like.
 ///
 /// Those inside gzip, zlib and zstd streams are always checked, by the libraries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

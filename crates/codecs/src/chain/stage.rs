@@ -1,7 +1,7 @@
 //! One bytes->bytes codec of a chain.
 
 use crate::blosc::{self, BloscCodec};
-use crate::crc32c::{self, Crc32cCodec};
+use crate::checksum::{CHECKSUM_BYTES, ChecksumCodec};
 use crate::error::{Error, Wanted};
 use crate::gzip::GzipCodec;
 use crate::limits::encoded_bytes_max;
@@ -24,13 +24,13 @@ pub(super) enum StageCodec {
     Zstd(ZstdCodec),
     Blosc(BloscCodec),
     Lz4(Lz4Codec),
-    Crc32c(Crc32cCodec),
+    Checksum(ChecksumCodec),
 }
 
 impl Stage {
     /// Whether its content is a part of its stored bytes, so that decoding makes no copy.
     pub(super) fn is_view(&self) -> bool {
-        matches!(self.codec, StageCodec::Crc32c(_))
+        matches!(self.codec, StageCodec::Checksum(_))
     }
 
     /// How many stored bytes it has.
@@ -44,11 +44,11 @@ impl Stage {
             })
         };
         match (self.codec, self.wanted) {
-            (StageCodec::Crc32c(_), Wanted::Exactly(bytes)) => {
-                stored(bytes.checked_add(crc32c::CHECKSUM_BYTES).map(Wanted::Exactly))
+            (StageCodec::Checksum(_), Wanted::Exactly(bytes)) => {
+                stored(bytes.checked_add(CHECKSUM_BYTES).map(Wanted::Exactly))
             }
-            (StageCodec::Crc32c(_), Wanted::AtMost(bytes)) => {
-                stored(bytes.checked_add(crc32c::CHECKSUM_BYTES).map(Wanted::AtMost))
+            (StageCodec::Checksum(_), Wanted::AtMost(bytes)) => {
+                stored(bytes.checked_add(CHECKSUM_BYTES).map(Wanted::AtMost))
             }
             (StageCodec::Lz4(_), Wanted::Exactly(bytes)) if lz4::DECODED_BYTES_MAX < bytes => {
                 Err(too_long_for("lz4", lz4::DECODED_BYTES_MAX, bytes))
@@ -77,10 +77,10 @@ impl Stage {
             StageCodec::Zstd(_) => ZstdCodec::decode(source, target, wanted, &mut contexts.zstd_decompressor),
             StageCodec::Blosc(_) => BloscCodec::decode(source, target, wanted, contexts),
             StageCodec::Lz4(_) => Lz4Codec::decode(source, target, wanted),
-            StageCodec::Crc32c(codec) => {
+            StageCodec::Checksum(codec) => {
                 let (content, checksum) = codec.split(source)?;
-                wanted.check("crc32c", content.len())?;
-                Crc32cCodec::verify(content, checksum)?;
+                wanted.check(codec.algorithm.name(), content.len())?;
+                codec.verify(content, checksum)?;
                 target[..content.len()].copy_from_slice(content);
                 Ok(content.len())
             }
@@ -101,7 +101,7 @@ impl Stage {
             StageCodec::Zstd(codec) => codec.encode(source, target, &mut contexts.zstd_compressor),
             StageCodec::Blosc(codec) => codec.encode(element_bytes, source, target),
             StageCodec::Lz4(codec) => codec.encode(source, target),
-            StageCodec::Crc32c(codec) => {
+            StageCodec::Checksum(codec) => {
                 codec.encode(source, target);
                 Ok(())
             }

@@ -33,6 +33,12 @@ pub(crate) enum Failure {
     NoRoom,
 }
 
+/// The Adler-32 of `content` (RFC 1950, 8.2).
+pub(crate) fn adler32(content: &[u8]) -> u32 {
+    // SAFETY: the slice is live and passed with its own length; 1 is the checksum of nothing.
+    unsafe { sys::libdeflate_adler32(1, content.as_ptr().cast(), content.len()) }
+}
+
 /// A decompression context, owned.
 pub(crate) struct Decompressor(NonNull<sys::libdeflate_decompressor>);
 

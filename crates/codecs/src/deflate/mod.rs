@@ -6,7 +6,7 @@
 mod ffi;
 
 use crate::error::{Error, Wanted};
-pub(crate) use ffi::{Compressor, Decompressor, Format};
+pub(crate) use ffi::{Compressor, Decompressor, Format, adler32};
 use ffi::{Failure, Progress};
 
 /// The level that zlib, and so -1 in metadata, stands for.

@@ -158,5 +158,5 @@ fn needs_byte_order(codec: &Codec) -> bool {
 }
 
 pub(super) fn is_checksum(codec: &Codec) -> bool {
-    matches!(codec, Codec::Crc32c(_))
+    matches!(codec, Codec::Checksum(_))
 }
