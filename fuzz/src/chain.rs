@@ -5,7 +5,7 @@ use swath_codecs::{Chain, ChunkLayout, Codec, Element, ErrorKind, Scratch};
 
 use crate::codec::{chunk_from, configuration, damage, decode_both};
 
-const COMPRESSORS: [&str; 6] = ["blosc", "zstd", "gzip", "zlib", "lz4", "crc32c"];
+const COMPRESSORS: [&str; 8] = ["blosc", "zstd", "gzip", "zlib", "lz4", "bz2", "fletcher32", "crc32c"];
 /// bytes->bytes codecs at most.
 const COMPRESSORS_MAX: usize = 3;
 

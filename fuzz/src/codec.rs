@@ -40,6 +40,9 @@ pub fn configuration(name: &str, setting: u8) -> Value {
         "bytes" => json!({"endian": if setting % 2 == 0 { "little" } else { "big" }}),
         "transpose" => json!({"order": if setting % 2 == 0 { [1, 0] } else { [0, 1] }}),
         "gzip" | "zlib" => json!({"level": level}),
+        "bz2" => json!({"level": 1 + level % 9}),
+        "lzma" => json!({"preset": level % 2}),
+        "shuffle" => json!({"elementsize": 1 + setting % 16}),
         "zstd" => json!({"level": level - 4, "checksum": setting % 2 == 0}),
         "blosc" => {
             let compressors = ["lz4", "zstd", "zlib", "blosclz", "lz4hc"];
@@ -74,7 +77,12 @@ pub fn decode(name: &str, case: &Case<'_>) {
     let stored = if case.is_content {
         let chunk = chunk_from(case.bytes, chain.decoded_len());
         let mut stored = Vec::new();
-        chain.encode(&chunk, &mut stored, &mut scratch).expect("a chunk of the right length encodes");
+        let encoded = chain.encode(&chunk, &mut stored, &mut scratch);
+        // A shuffle wants whole elements of its own.
+        if name == "shuffle" && encoded.as_ref().is_err_and(|error| error.kind() == ErrorKind::Invalid) {
+            return;
+        }
+        encoded.expect("a chunk of the right length encodes");
         assert!(stored.len() as u64 <= chain.encoded_len_max());
         let mut decoded = vec![0xA5; chunk.len()];
         chain.decode_into(&stored, &mut decoded, &mut scratch).expect("what was encoded decodes");

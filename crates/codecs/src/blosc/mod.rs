@@ -3,6 +3,7 @@
 //! Zarr v3 codec specification "blosc" 1.0, numcodecs' `blosc`, c-blosc's README_CHUNK_FORMAT.rst.
 
 mod arrange;
+pub(crate) use arrange::unshuffle;
 mod configuration;
 mod decode;
 mod ffi;

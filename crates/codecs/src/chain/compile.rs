@@ -79,6 +79,9 @@ fn stage_codec(codec: &Codec) -> Option<StageCodec> {
         Codec::Zstd(codec) => Some(StageCodec::Zstd(*codec)),
         Codec::Blosc(codec) => Some(StageCodec::Blosc(*codec)),
         Codec::Lz4(codec) => Some(StageCodec::Lz4(*codec)),
+        Codec::Bz2(codec) => Some(StageCodec::Bz2(*codec)),
+        Codec::Lzma(codec) => Some(StageCodec::Lzma(codec.clone())),
+        Codec::Shuffle(codec) => Some(StageCodec::Shuffle(*codec)),
         Codec::Checksum(codec) => Some(StageCodec::Checksum(*codec)),
     }
 }

@@ -1,12 +1,15 @@
 //! One bytes->bytes codec of a chain.
 
 use crate::blosc::{self, BloscCodec};
+use crate::bz2::Bz2Codec;
 use crate::checksum::{CHECKSUM_BYTES, ChecksumCodec};
 use crate::error::{Error, Wanted};
 use crate::gzip::GzipCodec;
 use crate::limits::encoded_bytes_max;
 use crate::lz4::{self, Lz4Codec};
+use crate::lzma::LzmaCodec;
 use crate::scratch::Contexts;
+use crate::shuffle::ShuffleCodec;
 use crate::zlib::ZlibCodec;
 use crate::zstd::ZstdCodec;
 
@@ -17,13 +20,16 @@ pub(super) struct Stage {
     pub(super) wanted: Wanted,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) enum StageCodec {
     Gzip(GzipCodec),
     Zlib(ZlibCodec),
     Zstd(ZstdCodec),
     Blosc(BloscCodec),
     Lz4(Lz4Codec),
+    Bz2(Bz2Codec),
+    Lzma(LzmaCodec),
+    Shuffle(ShuffleCodec),
     Checksum(ChecksumCodec),
 }
 
@@ -43,13 +49,14 @@ impl Stage {
                 )
             })
         };
-        match (self.codec, self.wanted) {
+        match (&self.codec, self.wanted) {
             (StageCodec::Checksum(_), Wanted::Exactly(bytes)) => {
                 stored(bytes.checked_add(CHECKSUM_BYTES).map(Wanted::Exactly))
             }
             (StageCodec::Checksum(_), Wanted::AtMost(bytes)) => {
                 stored(bytes.checked_add(CHECKSUM_BYTES).map(Wanted::AtMost))
             }
+            (StageCodec::Shuffle(_), wanted) => Ok(wanted),
             (StageCodec::Lz4(_), Wanted::Exactly(bytes)) if lz4::DECODED_BYTES_MAX < bytes => {
                 Err(too_long_for("lz4", lz4::DECODED_BYTES_MAX, bytes))
             }
@@ -71,12 +78,15 @@ impl Stage {
         contexts: &mut Contexts,
     ) -> Result<usize, Error> {
         let wanted = self.wanted;
-        match self.codec {
+        match &self.codec {
             StageCodec::Gzip(_) => GzipCodec::decode(source, target, wanted, &mut contexts.decompressor),
             StageCodec::Zlib(_) => ZlibCodec::decode(source, target, wanted, &mut contexts.decompressor),
             StageCodec::Zstd(_) => ZstdCodec::decode(source, target, wanted, &mut contexts.zstd_decompressor),
             StageCodec::Blosc(_) => BloscCodec::decode(source, target, wanted, contexts),
             StageCodec::Lz4(_) => Lz4Codec::decode(source, target, wanted),
+            StageCodec::Bz2(_) => Bz2Codec::decode(source, target, wanted),
+            StageCodec::Lzma(codec) => codec.decode(source, target, wanted),
+            StageCodec::Shuffle(codec) => codec.decode(source, target, wanted),
             StageCodec::Checksum(codec) => {
                 let (content, checksum) = codec.split(source)?;
                 wanted.check(codec.algorithm.name(), content.len())?;
@@ -95,12 +105,15 @@ impl Stage {
         target: &mut Vec<u8>,
         contexts: &mut Contexts,
     ) -> Result<(), Error> {
-        match self.codec {
+        match &self.codec {
             StageCodec::Gzip(codec) => codec.encode(source, target, &mut contexts.compressor),
             StageCodec::Zlib(codec) => codec.encode(source, target, &mut contexts.compressor),
             StageCodec::Zstd(codec) => codec.encode(source, target, &mut contexts.zstd_compressor),
             StageCodec::Blosc(codec) => codec.encode(element_bytes, source, target),
             StageCodec::Lz4(codec) => codec.encode(source, target),
+            StageCodec::Bz2(codec) => codec.encode(source, target),
+            StageCodec::Lzma(codec) => codec.encode(source, target),
+            StageCodec::Shuffle(codec) => codec.encode(source, target),
             StageCodec::Checksum(codec) => {
                 codec.encode(source, target);
                 Ok(())

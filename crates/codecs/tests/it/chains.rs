@@ -68,6 +68,8 @@ fn compressor() -> impl Strategy<Value = (String, Value)> {
         1 => (-1..50).prop_map(|level| ("numcodecs.lz4".to_owned(), json!({"acceleration": level}))),
         1 => Just(("crc32c".to_owned(), Value::Null)),
         1 => Just(("numcodecs.crc32c".to_owned(), json!({"location": "start"}))),
+        1 => (1..=9).prop_map(|level| ("numcodecs.bz2".to_owned(), json!({"level": level}))),
+        1 => (0..=2).prop_map(|preset| ("numcodecs.lzma".to_owned(), json!({"preset": preset}))),
         1 => prop::sample::select(vec!["crc32", "adler32", "fletcher32", "jenkins_lookup3"])
             .prop_map(|name| (format!("numcodecs.{name}"), Value::Null)),
     ]

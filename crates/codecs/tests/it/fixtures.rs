@@ -7,8 +7,9 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use swath_codecs::{Chain, ChunkLayout, Codec, Element, Error, ErrorKind, Scratch};
 
-/// Fixtures that this crate can decode: 13 blosc, 10 zstd, 6 gzip, 6 zlib, 7 lz4, 1 crc32c settings, 7 arrays each.
-const COVERED: usize = (13 + 10 + 6 + 6 + 7 + 1) * 7;
+/// Fixtures that this crate can decode: 13 blosc, 10 zstd, 6 gzip, 6 zlib, 7 lz4, 4 bz2, 5 lzma, 4 shuffle, and a setting
+/// each of crc32c, crc32 and adler32; 7 arrays each.
+const COVERED: usize = (13 + 10 + 6 + 6 + 7 + 4 + 5 + 4 + 3) * 7;
 
 fn data_folder() -> PathBuf {
     match std::env::var_os("SWATH_TEST_DATA") {

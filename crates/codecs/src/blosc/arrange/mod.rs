@@ -17,7 +17,7 @@ const TILE_ELEMENT_BYTES_MAX: usize = 16;
 /// Puts shuffled bytes back in order: byte `j` of all elements came before byte `j + 1` of any.
 ///
 /// Bytes after the last whole element are copied. Both slices have one length; `element_bytes` is at least 1.
-pub(super) fn unshuffle(element_bytes: usize, source: &[u8], target: &mut [u8]) {
+pub(crate) fn unshuffle(element_bytes: usize, source: &[u8], target: &mut [u8]) {
     let count = source.len() / element_bytes;
     let (elements, rest) = target.split_at_mut(count * element_bytes);
     rest.copy_from_slice(&source[count * element_bytes..]);
