@@ -93,7 +93,7 @@ pub use freshness::Freshness;
 pub use identity::{FileIdentity, Identity};
 pub use limits::Limits;
 #[cfg(feature = "cloud")]
-pub use media::cloud::{CloudLocation, CloudMedium, CloudOptions};
+pub use media::cloud::{CloudLocation, CloudMedium, CloudOptions, CloudSettings, Hedging};
 pub use media::faulty::{FaultPlan, FaultyMedium};
 pub use media::files::{FileAccess, LocalFiles};
 pub use media::memory::MemoryMedium;

@@ -3,10 +3,35 @@
 //! `object_store` makes the requests and their signatures; connections, concurrency, retries, resumed bodies and costs are
 //! ours. Requests run on a tokio runtime of the process; bytes go from there to the lane that asked, which decodes them.
 
+mod attempt;
+mod backoff;
+mod cancelling;
+mod concurrency;
+mod cost_estimate;
+mod descriptors;
+mod endpoint;
+mod failure;
+mod fetch;
+mod first_bytes;
+mod heard;
+mod hedging;
+mod history;
+mod limiter;
+mod listing;
 mod medium;
+mod network;
 mod options;
+mod per_process;
 mod provider;
+mod received;
+mod retrying;
+mod service;
+mod settings;
+mod source;
 mod transport;
+mod version;
+mod writes;
 
 pub use medium::{CloudLocation, CloudMedium};
 pub use options::CloudOptions;
+pub use settings::{CloudSettings, Hedging};

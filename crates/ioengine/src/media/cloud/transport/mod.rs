@@ -1,5 +1,6 @@
 //! Connections: pools of HTTP/1.1, HTTP/2 where it is offered and faster, TLS, proxies.
 
+use super::heard::Hearing;
 use crate::Error;
 use object_store::ClientOptions;
 use object_store::client::{
@@ -71,7 +72,7 @@ impl Transport {
 
 impl HttpConnector for Transport {
     fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
-        Ok(HttpClient::new(self.clone()))
+        Ok(HttpClient::new(Hearing(self.clone())))
     }
 }
 

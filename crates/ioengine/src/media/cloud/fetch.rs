@@ -1,0 +1,152 @@
+//! One fetch: tries, second requests, and the bytes at the end.
+
+use super::failure::Failure;
+use super::heard::Heard;
+use super::received::Received;
+use super::retrying::{Repeat, Retrying, retried};
+use super::service::Service;
+use super::settings::Hedging;
+use super::version::version_of;
+use crate::remote::Fetched;
+use crate::{ByteRange, Error, ErrorKind, Identity};
+use bytes::Bytes;
+use futures_util::future::{Either, select};
+use object_store::path::Path;
+use object_store::{GetOptions, ObjectMeta};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::time::sleep;
+
+impl Service {
+    /// Brings exactly the bytes of a range, of one version of the object.
+    ///
+    /// The bytes are held by nobody else: buffers are made when an answer begins, each of its range's length, so what is in
+    /// flight is at most what lanes asked for, which their byte budget bounds; twice that for requests that are hedged.
+    pub(super) async fn fetch(
+        &self,
+        key: &str,
+        range: ByteRange,
+        if_match: Option<Identity>,
+    ) -> Result<Fetched, Error> {
+        let path = path_of(key)?;
+        let mut received = Received::new(range, if_match);
+        if self.needs_size(range) && self.locate(&path, &mut received).await? {
+            return Ok(Fetched { identity: received.version.clone(), bytes: Bytes::new() });
+        }
+        if let ByteRange::Bounded { len: 0, .. } = range {
+            return Ok(Fetched { bytes: Bytes::new(), identity: None });
+        }
+        let mut turn = Some(self.endpoint.turn().await);
+        let mut retrying = Retrying::new(&self.endpoint, &self.settings);
+        let mut is_first = true;
+        loop {
+            let held = match turn.take() {
+                Some(turn) => turn,
+                None => retrying.within(self.endpoint.turn()).await?,
+            };
+            if received.is_partial() && received.version.is_some() {
+                self.endpoint.count_resumed();
+            }
+            let result = if is_first && self.settings.hedging == Hedging::Late {
+                retrying.within(self.hedged(&path, &mut received)).await?
+            } else {
+                retrying.within(self.attempt(&path, &mut received, &AtomicBool::new(false))).await?
+            };
+            drop(held);
+            is_first = false;
+            match result {
+                Ok(()) => break,
+                // Empty objects have no last bytes: services say so instead of sending none.
+                Err(Failure::Final(error)) if is_empty_suffix(range, &error) => {
+                    if self.locate(&path, &mut received).await? {
+                        break;
+                    }
+                    return Err(error);
+                }
+                Err(failure) => retrying.after(failure).await?,
+            }
+        }
+        let identity = received.version.clone();
+        Ok(Fetched { bytes: received.into_bytes().into(), identity })
+    }
+
+    /// Ranges from the end, where the service has none of those; and those of no bytes, which no request can ask for.
+    fn needs_size(&self, range: ByteRange) -> bool {
+        matches!(range, ByteRange::Suffix { len } if len == 0 || !self.abilities.suffix_ranges)
+    }
+
+    /// Asks for the object's size. True when the range has no bytes, and nothing is left to fetch.
+    async fn locate(&self, path: &Path, received: &mut Received) -> Result<bool, Error> {
+        let meta = self.head(path).await?;
+        match received.locate(&meta, version_of(&meta)) {
+            Ok(()) => Ok(received.is_complete()),
+            Err(Failure::Final(error)) => Err(error),
+            Err(Failure::Again(trouble)) => Err(Error::new(ErrorKind::Unavailable, trouble.cause)),
+        }
+    }
+
+    async fn head(&self, path: &Path) -> Result<ObjectMeta, Error> {
+        let time = self.settings.stall_timeout;
+        let result = retried(&self.endpoint, &self.settings, Repeat::Idempotent, time, || {
+            let mut options = GetOptions { head: true, ..GetOptions::default() };
+            options.extensions.insert(Heard::default());
+            self.store.get_opts(path, options)
+        });
+        Ok(result.await?.meta)
+    }
+
+    /// A first try, and a second one where the first one's answer is late: the first that has all bytes counts.
+    async fn hedged(&self, path: &Path, received: &mut Received) -> Result<(), Failure> {
+        self.endpoint.sent();
+        let mut other = received.clone();
+        let winner = self.race(path, received, &mut other).await?;
+        if winner == Winner::Second {
+            *received = other;
+        }
+        Ok(())
+    }
+
+    async fn race(
+        &self,
+        path: &Path,
+        received: &mut Received,
+        other: &mut Received,
+    ) -> Result<Winner, Failure> {
+        let (seen, unseen) = (AtomicBool::new(false), AtomicBool::new(false));
+        let first = pin!(self.attempt(path, received, &seen));
+        let Some(late) = self.endpoint.late() else { return first.await.map(|()| Winner::First) };
+        let first = match select(first, pin!(sleep(late))).await {
+            Either::Left((done, _)) => return done.map(|()| Winner::First),
+            Either::Right(((), first)) => first,
+        };
+        let turn = if seen.load(Ordering::Relaxed) { None } else { self.endpoint.hedge() };
+        let Some(_turn) = turn else { return first.await.map(|()| Winner::First) };
+        let second = pin!(self.attempt(path, other, &unseen));
+        match select(first, second).await {
+            Either::Left((Ok(()), _)) => Ok(Winner::First),
+            Either::Right((Ok(()), _)) => Ok(Winner::Second),
+            // Where both fail, the first one's bytes and failure count.
+            Either::Left((Err(failure), second)) => {
+                second.await.map(|()| Winner::Second).map_err(|_| failure)
+            }
+            Either::Right((Err(_), first)) => first.await.map(|()| Winner::First),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Winner {
+    First,
+    Second,
+}
+
+fn is_empty_suffix(range: ByteRange, error: &Error) -> bool {
+    matches!(range, ByteRange::Suffix { .. }) && error.kind() == ErrorKind::UnexpectedEnd
+}
+
+/// A key as `object_store` takes it.
+pub(super) fn path_of(key: &str) -> Result<Path, Error> {
+    Path::parse(key).map_err(|error| {
+        Error::new(ErrorKind::Unsupported, format!("wanted a key without empty, `.` or `..` parts: {error}"))
+    })
+}

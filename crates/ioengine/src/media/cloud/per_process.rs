@@ -1,0 +1,104 @@
+//! Values that a forked child makes anew.
+
+use crate::engine::lock;
+use crate::{Error, fork};
+use std::sync::{Mutex, OnceLock};
+
+/// One value a process: made on first use, and once more in each forked child.
+///
+/// What was made before a fork stays as it is, in child and parent, and a child never touches it: it may be in the middle of
+/// a change by a thread that the child does not have. Nor does the child touch a lock that its parent may hold: each
+/// generation has a node with locks of its own, and a process only looks past the nodes before its own.
+#[derive(Debug)]
+pub(super) struct PerProcess<T> {
+    first: Node<T>,
+}
+
+#[derive(Debug)]
+struct Node<T> {
+    value: OnceLock<T>,
+    making: Mutex<()>,
+    /// The node of the next generation. Only processes of that generation and later ones make it.
+    next: OnceLock<Box<Node<T>>>,
+}
+
+impl<T> PerProcess<T> {
+    pub(super) const fn new() -> PerProcess<T> {
+        PerProcess { first: Node::new() }
+    }
+
+    /// This process's value, made now where there is none. Threads wait for each other to make it.
+    ///
+    /// # Errors
+    ///
+    /// What `make` failed with; the next call tries again.
+    pub(super) fn get(&self, make: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
+        let mut node = &self.first;
+        for _ in 0..fork::generation() {
+            node = node.next.get_or_init(|| Box::new(Node::new()));
+        }
+        if let Some(value) = node.value.get() {
+            return Ok(value);
+        }
+        let _making = lock(&node.making);
+        if let Some(value) = node.value.get() {
+            return Ok(value);
+        }
+        let made = make()?;
+        Ok(node.value.get_or_init(|| made))
+    }
+
+    /// This process's value, where it was made.
+    pub(super) fn made(&self) -> Option<&T> {
+        let mut node = &self.first;
+        for _ in 0..fork::generation() {
+            node = node.next.get()?;
+        }
+        node.value.get()
+    }
+}
+
+impl<T> Node<T> {
+    const fn new() -> Node<T> {
+        Node { value: OnceLock::new(), making: Mutex::new(()), next: OnceLock::new() }
+    }
+}
+
+impl<T> Drop for PerProcess<T> {
+    /// Values of other processes are left alone: dropping them might wait for threads that are not there.
+    fn drop(&mut self) {
+        let mut generation = 0;
+        let mut node = Some(&mut self.first);
+        while let Some(current) = node {
+            if generation != fork::generation() {
+                std::mem::forget(current.value.take());
+            }
+            generation += 1;
+            node = current.next.get_mut().map(Box::as_mut);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[test]
+    fn a_value_is_made_once_and_failures_are_not_kept() {
+        let value = PerProcess::new();
+        assert_eq!(value.made(), None);
+        assert!(value.get(|| Err(Error::new(ErrorKind::Io, "not yet"))).is_err());
+        let made = AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let found = value.get(|| Ok(made.fetch_add(1, Ordering::SeqCst) + 7));
+                    assert_eq!(found.copied().unwrap(), 7);
+                });
+            }
+        });
+        assert_eq!((made.load(Ordering::SeqCst), value.made()), (1, Some(&7)));
+    }
+}

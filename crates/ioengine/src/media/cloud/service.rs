@@ -1,0 +1,29 @@
+//! A bucket, container or web server that this process is connected to.
+
+use super::CloudSettings;
+use super::concurrency::Bounds;
+use super::endpoint::Endpoint;
+use super::provider::Abilities;
+use super::transport::Transport;
+use object_store::ObjectStore;
+use std::sync::Arc;
+
+/// Requests are made through this: a store, and what is known of it. Of the process that made it.
+#[derive(Debug)]
+pub(super) struct Service {
+    pub(super) store: Arc<dyn ObjectStore>,
+    pub(super) endpoint: Arc<Endpoint>,
+    pub(super) abilities: Abilities,
+    pub(super) settings: CloudSettings,
+    /// The connections, where they are ours.
+    pub(super) transport: Option<Transport>,
+}
+
+/// The bounds that settings ask for.
+pub(super) fn bounds_of(settings: &CloudSettings) -> Bounds {
+    Bounds {
+        min: settings.concurrency_min,
+        initial: settings.concurrency_initial,
+        max: settings.concurrency_max,
+    }
+}

@@ -1,0 +1,196 @@
+//! What a user may set of how requests are made, and the defaults.
+
+use super::CloudOptions;
+use super::descriptors::requests_max;
+use crate::{Error, ErrorKind};
+use std::time::Duration;
+
+/// How requests to cloud storage are made: retries, deadlines, concurrency. [`CloudSettings::default`] says what holds
+/// where nothing was set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CloudSettings {
+    /// Requests that one fetch sends again after a failure, at most. Default 10.
+    pub retries_max: u32,
+    /// The first pause before a request is sent again is at most this long; each further one at most twice as long as the
+    /// one before. The pause itself is drawn evenly between nothing and that ("full jitter"). Default 100 ms.
+    pub backoff_base: Duration,
+    /// Longest pause before a request is sent again, unless the server asks for a longer one. Default 15 s.
+    pub backoff_max: Duration,
+    /// How long a fetch may take, retries included, counted from when its first request may be sent: waiting for one's turn
+    /// on a slow link does not count. Default 180 s.
+    pub deadline: Duration,
+    /// A request is given up, and sent again, when no byte of its answer came for this long. Default 15 s.
+    pub stall_timeout: Duration,
+    /// Requests to one endpoint that may always be under way at once. Default 8.
+    pub concurrency_min: usize,
+    /// Requests to one endpoint that may be under way at first. Default 64.
+    pub concurrency_initial: usize,
+    /// Requests to one endpoint that may be under way at most. Default 1,024, or half of the file descriptors that the
+    /// process may open where that is less.
+    pub concurrency_max: usize,
+    /// Whether slow requests are sent a second time. Default: they are not.
+    pub hedging: Hedging,
+    /// Names that one listing may hold. Default 1,000,000.
+    pub listed_max: usize,
+}
+
+/// Whether requests whose answer is late are sent a second time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hedging {
+    /// Never.
+    #[default]
+    Off,
+    /// When the first byte takes longer than for 95 % of the last requests; of at most 5 % of all requests, and of none
+    /// within 30 s after the server asked for fewer.
+    Late,
+}
+
+impl Default for CloudSettings {
+    fn default() -> CloudSettings {
+        CloudSettings {
+            retries_max: 10,
+            backoff_base: Duration::from_millis(100),
+            backoff_max: Duration::from_secs(15),
+            deadline: Duration::from_secs(180),
+            stall_timeout: Duration::from_secs(15),
+            concurrency_min: 8,
+            concurrency_initial: 64,
+            concurrency_max: 1024,
+            hedging: Hedging::Off,
+            listed_max: 1_000_000,
+        }
+    }
+}
+
+impl CloudSettings {
+    /// The settings that options ask for: `max_retries`, `retry_timeout` (or `timeout`: the deadline of a fetch),
+    /// `stall_timeout`, `concurrency` (at most so many requests at once), `hedge` (`true` or `false`). Times are `30s`,
+    /// `500ms`, `2m` or plain seconds.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](ErrorKind::Unsupported) for a value that cannot be read.
+    pub fn from_options(options: &CloudOptions) -> Result<CloudSettings, Error> {
+        let mut settings = CloudSettings::default();
+        // Of two names of one setting the more particular one counts.
+        for (name, value) in options.iter().filter(|(name, _)| *name == "timeout") {
+            settings.set(name, value)?;
+        }
+        for (name, value) in options.iter().filter(|(name, _)| *name != "timeout") {
+            settings.set(name, value)?;
+        }
+        Ok(settings)
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
+        let bad = |wanted: &str| {
+            Err(Error::new(ErrorKind::Unsupported, format!("{name}: wanted {wanted}, found {value:?}")))
+        };
+        match name {
+            "max_retries" => match value.trim().parse() {
+                Ok(retries) => self.retries_max = retries,
+                Err(_) => return bad("a number of retries"),
+            },
+            "timeout" | "retry_timeout" => match duration(value) {
+                Some(time) => self.deadline = time,
+                None => return bad("a time such as 30s or 2m"),
+            },
+            "stall_timeout" => match duration(value) {
+                Some(time) => self.stall_timeout = time,
+                None => return bad("a time such as 30s or 2m"),
+            },
+            "concurrency" => match value.trim().parse() {
+                Ok(requests) if 0 < requests => self.concurrency_max = requests,
+                _ => return bad("a number of requests, at least 1"),
+            },
+            "hedge" => match truth(value) {
+                Some(hedging) => self.hedging = hedging,
+                None => return bad("true or false"),
+            },
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The same settings, each within what can work: at least one request at once, no more than there are descriptors for.
+    pub(super) fn workable(self) -> CloudSettings {
+        let concurrency_max = self.concurrency_max.min(requests_max()).max(1);
+        CloudSettings {
+            concurrency_max,
+            concurrency_min: self.concurrency_min.clamp(1, concurrency_max),
+            concurrency_initial: self.concurrency_initial.clamp(1, concurrency_max),
+            backoff_base: self.backoff_base.max(Duration::from_millis(1)),
+            stall_timeout: self.stall_timeout.max(Duration::from_millis(1)),
+            ..self
+        }
+    }
+}
+
+fn truth(value: &str) -> Option<Hedging> {
+    match value.trim().to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" => Some(Hedging::Late),
+        "false" | "0" | "no" | "off" => Some(Hedging::Off),
+        _ => None,
+    }
+}
+
+/// A time as users write it, up to a year.
+fn duration(value: &str) -> Option<Duration> {
+    let value = value.trim();
+    let digits = value.find(|sign: char| !sign.is_ascii_digit() && sign != '.').unwrap_or(value.len());
+    let (number, unit) = value.split_at(digits);
+    let scale = match unit.trim() {
+        "" | "s" | "sec" | "seconds" => 1.0,
+        "ms" => 0.001,
+        "m" | "min" | "minutes" => 60.0,
+        "h" | "hours" => 3600.0,
+        _ => return None,
+    };
+    let seconds = number.parse::<f64>().ok()? * scale;
+    if seconds <= 365.0 * 86_400.0 { Duration::try_from_secs_f64(seconds).ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(pairs: &[(&str, &str)]) -> Result<CloudSettings, Error> {
+        let mut settings = CloudSettings::default();
+        pairs.iter().try_for_each(|(name, value)| settings.set(name, value))?;
+        Ok(settings)
+    }
+
+    #[test]
+    fn times_and_numbers_are_read() {
+        let read =
+            settings(&[("retry_timeout", "2m"), ("stall_timeout", "500ms"), ("concurrency", "7")]).unwrap();
+        assert_eq!(read.deadline, Duration::from_secs(120));
+        assert_eq!(read.stall_timeout, Duration::from_millis(500));
+        assert_eq!(read.concurrency_max, 7);
+        assert_eq!(settings(&[("timeout", "30")]).unwrap().deadline, Duration::from_secs(30));
+        assert_eq!(settings(&[("hedge", "True"), ("max_retries", "0")]).unwrap().hedging, Hedging::Late);
+    }
+
+    #[test]
+    fn values_that_make_no_sense_are_refused_with_what_was_wanted() {
+        for (name, value) in [
+            ("timeout", "soon"),
+            ("timeout", "1e99"),
+            ("concurrency", "0"),
+            ("hedge", "perhaps"),
+            ("max_retries", "-1"),
+        ] {
+            let error = settings(&[(name, value)]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unsupported);
+            assert!(error.message().contains(name) && error.message().contains(value), "{error}");
+        }
+    }
+
+    #[test]
+    fn settings_are_bounded_to_what_works() {
+        let settings = CloudSettings { concurrency_max: 4, ..CloudSettings::default() }.workable();
+        assert_eq!((settings.concurrency_min, settings.concurrency_initial), (4, 4));
+        let settings = CloudSettings { concurrency_max: usize::MAX, ..CloudSettings::default() }.workable();
+        assert!(settings.concurrency_max <= 32_768);
+    }
+}
