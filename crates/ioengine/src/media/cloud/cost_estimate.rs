@@ -118,11 +118,12 @@ const STRETCH_MIN: Duration = Duration::from_millis(2);
 /// Bodies of less say nothing of what a byte takes: they come with their headers.
 const BODY_BYTES_MIN: f64 = 65_536.0;
 
-/// What earlier stretches count for at each new one: the last 50 or so decide.
-const KEPT: f64 = 0.98;
+/// What earlier stretches count for at each new one: the last 100 or so decide.
+const KEPT: f64 = 0.99;
 
-/// What the proportion from single requests counts for, in stretches.
-const PRIOR: f64 = 0.5;
+/// What the proportion from single requests counts for, in stretches. Small: stretches of mixed sizes differ little in their
+/// mean, and must outweigh it (a tenth of a stretch still left a full link's requests at five times their cost in a simulation).
+const PRIOR: f64 = 0.02;
 
 /// Bounds of what is believed, in nanoseconds.
 const REQUEST_NS: (f64, f64) = (500.0, 10_000_000.0);

@@ -28,6 +28,8 @@ mod retrying;
 mod service;
 mod settings;
 mod source;
+#[cfg(test)]
+mod tests;
 mod transport;
 mod version;
 mod writes;
