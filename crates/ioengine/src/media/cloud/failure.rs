@@ -66,6 +66,7 @@ impl Failure {
                 Failure::last(ErrorKind::Changed, "wanted to write where nothing is, found an object")
             }
             StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. } => answer.denied(),
+            StoreError::NotSupported { .. } if causes(error).any(is_range_ignored) => range_ignored(),
             StoreError::NotSupported { .. } | StoreError::NotImplemented { .. } => {
                 Failure::last(ErrorKind::Unsupported, "the service cannot do this")
             }
@@ -190,6 +191,16 @@ fn without_status(error: &StoreError) -> Failure {
         }
     }
     Failure::again(TroubleKind::Odd, innermost(error))
+}
+
+/// In the words of the stores that check for it.
+fn is_range_ignored(cause: &(dyn StdError + 'static)) -> bool {
+    let text = cause.to_string();
+    text.starts_with("Received non-partial response") || text.contains("Range request not supported")
+}
+
+fn range_ignored() -> Failure {
+    Failure::again(TroubleKind::RangeIgnored, "the server ignored the range that was asked for")
 }
 
 fn of_connection(error: &HttpError) -> Failure {
