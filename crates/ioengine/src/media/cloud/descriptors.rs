@@ -36,6 +36,6 @@ mod tests {
     fn the_soft_limit_follows_the_hard_one() {
         let first = requests_max();
         assert_eq!(first, requests_max());
-        assert!(8 <= first && first <= 32_768, "{first}");
+        assert!((8..=32_768).contains(&first), "{first}");
     }
 }

@@ -25,7 +25,7 @@ impl FirstBytes {
             self.last[self.next] = micros;
         }
         self.next = (self.next + 1) % KEPT;
-        if self.next % REFRESHED_EVERY == 0 {
+        if self.next.is_multiple_of(REFRESHED_EVERY) {
             let sorted = self.sorted();
             self.late = at(&sorted, 95);
         }

@@ -22,10 +22,13 @@ pub(super) struct Network {
     runtime: Runtime,
     pub(super) cancelling: Cancelling,
     /// What was learned of an endpoint outlives the sources that learned it, up to [`ENDPOINTS_KEPT`].
-    endpoints: Mutex<HashMap<(Arc<str>, [usize; 3]), Arc<Endpoint>>>,
+    endpoints: Mutex<HashMap<EndpointKey, Arc<Endpoint>>>,
     /// Sources of equal ids share connections.
     services: Mutex<HashMap<u128, Weak<Service>>>,
 }
+
+/// An endpoint's name, and the bounds that its sources ask for.
+type EndpointKey = (Arc<str>, [usize; 3]);
 
 /// Endpoints that are remembered while no source uses them.
 const ENDPOINTS_KEPT: usize = 64;

@@ -167,6 +167,10 @@ mod tests {
     use crate::random::Random;
     use std::sync::Arc;
 
+    fn at(offset: u64) -> usize {
+        usize::try_from(offset).unwrap()
+    }
+
     fn tag(text: &str) -> Option<Identity> {
         Some(Identity::Tag(Arc::from(text)))
     }
@@ -186,15 +190,15 @@ mod tests {
                 let start = next - random.below(next + 1).min(20);
                 let end = (offset + len + random.below(50)).min(1000);
                 let mut place = received.begin(tag("a"), &(start..end), 1000).unwrap();
-                let mut at = start;
-                while at < end && !random.chance(100) {
-                    let to = (at + 1 + random.below(40)).min(end);
-                    received.take(&mut place, &object[at as usize..to as usize]).unwrap();
-                    at = to;
+                let mut from = start;
+                while from < end && !random.chance(100) {
+                    let to = (from + 1 + random.below(40)).min(end);
+                    received.take(&mut place, &object[at(from)..at(to)]).unwrap();
+                    from = to;
                 }
             }
-            assert_eq!(received.bytes, object[offset as usize..(offset + len) as usize]);
-            assert_eq!(received.bytes.capacity(), len as usize);
+            assert_eq!(received.bytes, object[at(offset)..at(offset + len)]);
+            assert_eq!(received.bytes.capacity(), at(len));
         }
     }
 

@@ -63,9 +63,10 @@ impl Default for CloudSettings {
 }
 
 impl CloudSettings {
-    /// The settings that options ask for: `max_retries`, `retry_timeout` (or `timeout`: the deadline of a fetch),
-    /// `stall_timeout`, `concurrency` (at most so many requests at once), `hedge` (`true` or `false`). Times are `30s`,
-    /// `500ms`, `2m` or plain seconds.
+    /// The settings that options ask for: `max_retries`, `backoff_initial`, `backoff_max`, `retry_timeout` (or `timeout`: the
+    /// deadline of a fetch), `stall_timeout` (or `read_timeout`), `concurrency` (so many requests at once from the start and at
+    /// most), `concurrency_min`, `concurrency_max`, `hedge` (`true` or `false`). Times are `30s`, `500ms`, `2m` or plain
+    /// seconds. Other options are left to others.
     ///
     /// # Errors
     ///
@@ -73,40 +74,32 @@ impl CloudSettings {
     pub fn from_options(options: &CloudOptions) -> Result<CloudSettings, Error> {
         let mut settings = CloudSettings::default();
         // Of two names of one setting the more particular one counts.
-        for (name, value) in options.iter().filter(|(name, _)| *name == "timeout") {
+        let general = |name: &str| matches!(name, "timeout" | "read_timeout" | "concurrency");
+        for (name, value) in options.iter().filter(|(name, _)| general(name)) {
             settings.set(name, value)?;
         }
-        for (name, value) in options.iter().filter(|(name, _)| *name != "timeout") {
+        for (name, value) in options.iter().filter(|(name, _)| !general(name)) {
             settings.set(name, value)?;
         }
         Ok(settings)
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
-        let bad = |wanted: &str| {
-            Err(Error::new(ErrorKind::Unsupported, format!("{name}: wanted {wanted}, found {value:?}")))
-        };
         match name {
-            "max_retries" => match value.trim().parse() {
-                Ok(retries) => self.retries_max = retries,
-                Err(_) => return bad("a number of retries"),
-            },
-            "timeout" | "retry_timeout" => match duration(value) {
-                Some(time) => self.deadline = time,
-                None => return bad("a time such as 30s or 2m"),
-            },
-            "stall_timeout" => match duration(value) {
-                Some(time) => self.stall_timeout = time,
-                None => return bad("a time such as 30s or 2m"),
-            },
-            "concurrency" => match value.trim().parse() {
-                Ok(requests) if 0 < requests => self.concurrency_max = requests,
-                _ => return bad("a number of requests, at least 1"),
-            },
-            "hedge" => match truth(value) {
-                Some(hedging) => self.hedging = hedging,
-                None => return bad("true or false"),
-            },
+            "max_retries" => {
+                self.retries_max = value.trim().parse().map_err(|_| unread(name, "a number of retries"))?;
+            }
+            "backoff_initial" => self.backoff_base = time(name, value)?,
+            "backoff_max" => self.backoff_max = time(name, value)?,
+            "timeout" | "retry_timeout" => self.deadline = time(name, value)?,
+            "read_timeout" | "stall_timeout" => self.stall_timeout = time(name, value)?,
+            "concurrency" => {
+                self.concurrency_max = requests(name, value)?;
+                self.concurrency_initial = self.concurrency_max;
+            }
+            "concurrency_min" => self.concurrency_min = requests(name, value)?,
+            "concurrency_max" => self.concurrency_max = requests(name, value)?,
+            "hedge" => self.hedging = truth(value).ok_or_else(|| unread(name, "true or false"))?,
             _ => {}
         }
         Ok(())
@@ -124,6 +117,20 @@ impl CloudSettings {
             ..self
         }
     }
+}
+
+/// Values are not shown: what stands in a wrong place may be a secret.
+fn unread(name: &str, wanted: &str) -> Error {
+    Error::new(ErrorKind::Unsupported, format!("the option {name}: wanted {wanted}, found something else"))
+}
+
+fn time(name: &str, value: &str) -> Result<Duration, Error> {
+    duration(value).ok_or_else(|| unread(name, "a time such as 30s or 2m"))
+}
+
+fn requests(name: &str, value: &str) -> Result<usize, Error> {
+    let requests = value.trim().parse().ok().filter(|requests| 0 < *requests);
+    requests.ok_or_else(|| unread(name, "a number of requests, at least 1"))
 }
 
 fn truth(value: &str) -> Option<Hedging> {
@@ -166,7 +173,7 @@ mod tests {
             settings(&[("retry_timeout", "2m"), ("stall_timeout", "500ms"), ("concurrency", "7")]).unwrap();
         assert_eq!(read.deadline, Duration::from_secs(120));
         assert_eq!(read.stall_timeout, Duration::from_millis(500));
-        assert_eq!(read.concurrency_max, 7);
+        assert_eq!((read.concurrency_initial, read.concurrency_max), (7, 7));
         assert_eq!(settings(&[("timeout", "30")]).unwrap().deadline, Duration::from_secs(30));
         assert_eq!(settings(&[("hedge", "True"), ("max_retries", "0")]).unwrap().hedging, Hedging::Late);
     }
@@ -182,7 +189,7 @@ mod tests {
         ] {
             let error = settings(&[(name, value)]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Unsupported);
-            assert!(error.message().contains(name) && error.message().contains(value), "{error}");
+            assert!(error.message().contains(name) && !error.message().contains(value), "{error}");
         }
     }
 
