@@ -1,16 +1,54 @@
 //! Connections: pools of HTTP/1.1, HTTP/2 where it is offered and faster, TLS, proxies.
 
+mod body;
+mod connect;
+mod counts;
+mod excludes;
+mod failure;
+mod http2;
+mod names;
+mod origin;
+mod origin_name;
+mod place;
+mod pool;
+mod proxy;
+mod reaper;
+mod redirect;
+mod request;
+#[cfg(test)]
+mod tests;
+mod tls;
+mod trial;
+mod trust_all;
+
 use super::heard::Hearing;
-use crate::Error;
+use crate::engine::lock;
+use crate::{Error, ErrorKind};
+use connect::Dialer;
+use counts::Counts;
+use failure::Failure;
+use http::header::USER_AGENT;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use names::Names;
 use object_store::ClientOptions;
 use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
+    HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
 };
-use std::sync::Arc;
+use origin::Origin;
+use origin_name::OriginName;
+use proxy::Proxy;
+use redirect::REDIRECTS_MAX;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tls::{Tls, Trust};
+
+/// Servers that are remembered; beyond, those without connections are forgotten.
+const ORIGINS_MAX: usize = 64;
 
 /// How connections are made.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct TransportSettings {
     pub(crate) version: HttpVersion,
     pub(crate) connect_timeout: Duration,
@@ -39,17 +77,31 @@ pub(crate) enum HttpVersion {
 }
 
 /// A proxy that requests go through (`CONNECT`).
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct ProxySettings {
+    /// `http://` or `https://`, with user and password where the proxy asks for them.
     pub(crate) url: String,
     /// Hosts reached without it, comma-separated, as in `NO_PROXY`.
     pub(crate) excludes: String,
+    /// PEM of a certificate to trust besides the system's, for an https proxy.
     pub(crate) ca_certificate: Option<Arc<[u8]>>,
 }
 
-/// The connections of one location. Cloning shares them. Used on the runtime of the process.
-#[derive(Clone, Debug)]
-pub(crate) struct Transport(Arc<TransportSettings>);
+/// The connections of one location. Cloning shares them. Used on the runtime of the process; nothing runs, and no file is
+/// read, before the first request.
+#[derive(Clone)]
+pub(crate) struct Transport(Arc<Inner>);
+
+struct Inner {
+    settings: TransportSettings,
+    /// The headers of the settings.
+    headers: HeaderMap,
+    user_agent: HeaderValue,
+    tls: Arc<Tls>,
+    proxy: Option<Arc<Proxy>>,
+    counts: Arc<Counts>,
+    origins: Mutex<HashMap<OriginName, Arc<Origin>>>,
+}
 
 /// What connections came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,16 +113,83 @@ pub(crate) struct TransportStats {
 }
 
 impl Transport {
+    /// Connections as settings say.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](ErrorKind::Unsupported) for headers, certificates or proxies that are none.
     pub(crate) fn new(settings: TransportSettings) -> Result<Transport, Error> {
-        Ok(Transport(Arc::new(settings)))
+        let trust = if settings.allow_invalid_certificates { Trust::Anyone } else { Trust::Roots };
+        let proxy = settings.proxy.as_ref().map(Proxy::new).transpose()?;
+        let user_agent = settings.user_agent.as_deref();
+        Ok(Transport(Arc::new(Inner {
+            headers: headers(&settings.headers)?,
+            user_agent: header(
+                "user-agent",
+                user_agent.unwrap_or(concat!("swath/", env!("CARGO_PKG_VERSION"))),
+            )?
+            .1,
+            tls: Arc::new(Tls::new(trust, &settings.root_certificates)?),
+            proxy: proxy.map(Arc::new),
+            counts: Arc::default(),
+            origins: Mutex::default(),
+            settings,
+        })))
     }
 
+    /// What connections came to so far.
     pub(crate) fn stats(&self) -> TransportStats {
-        TransportStats::default()
+        self.0.counts.stats()
+    }
+}
+
+impl Inner {
+    async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, Failure> {
+        request::add_defaults(request.headers_mut(), &self.headers);
+        if !request.headers().contains_key(USER_AGENT) {
+            request.headers_mut().insert(USER_AGENT, self.user_agent.clone());
+        }
+        for _ in 0..=REDIRECTS_MAX {
+            let answer = self.origin(OriginName::of(request.uri())?).send(&request).await?;
+            match redirect::target(&request, &answer)? {
+                Some(target) => redirect::follow(&mut request, target, &self.headers)?,
+                None => return Ok(answer.map(HttpResponseBody::new)),
+            }
+        }
+        let last = OriginName::of(request.uri())?;
+        Err(Failure::request(format!("more than {REDIRECTS_MAX} redirects, the last to {last}")))
+    }
+
+    fn origin(&self, name: OriginName) -> Arc<Origin> {
+        let mut origins = lock(&self.origins);
+        if let Some(origin) = origins.get(&name) {
+            return Arc::clone(origin);
+        }
+        if ORIGINS_MAX <= origins.len() {
+            origins.retain(|_, origin| 1 < Arc::strong_count(origin) || !origin.is_unused());
+        }
+        let origin = Arc::new(self.new_origin(name.clone()));
+        origins.insert(name, Arc::clone(&origin));
+        origin
+    }
+
+    fn new_origin(&self, name: OriginName) -> Origin {
+        let proxy = self.proxy.as_ref().filter(|proxy| proxy.serves(&name));
+        let nearest = proxy.map_or(&name, |proxy| &proxy.name);
+        let dialer = Dialer {
+            names: Names::new(&nearest.host, nearest.port),
+            proxy: proxy.cloned(),
+            tls: Arc::clone(&self.tls),
+            connect_timeout: self.settings.connect_timeout,
+            counts: Arc::clone(&self.counts),
+            origin: name,
+        };
+        Origin::new(dialer, self.settings.version, self.settings.connections_max, self.settings.idle_timeout)
     }
 }
 
 impl HttpConnector for Transport {
+    /// The same connections, whatever the options say: those are in the settings.
     fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
         Ok(HttpClient::new(Hearing(self.clone())))
     }
@@ -78,7 +197,59 @@ impl HttpConnector for Transport {
 
 #[async_trait::async_trait]
 impl HttpService for Transport {
-    async fn call(&self, _request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        Err(HttpError::new(HttpErrorKind::Connect, std::io::Error::other("not there yet")))
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        Ok(self.0.call(request).await?)
     }
+}
+
+impl fmt::Debug for Transport {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_tuple("Transport").field(&self.0.settings).finish()
+    }
+}
+
+impl fmt::Debug for TransportSettings {
+    /// Without values of headers, which may be secrets, and without certificates.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let headers: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        out.debug_struct("TransportSettings")
+            .field("version", &self.version)
+            .field("connect_timeout", &self.connect_timeout)
+            .field("idle_timeout", &self.idle_timeout)
+            .field("connections_max", &self.connections_max)
+            .field("allow_invalid_certificates", &self.allow_invalid_certificates)
+            .field("root_certificates", &self.root_certificates.len())
+            .field("proxy", &self.proxy)
+            .field("user_agent", &self.user_agent)
+            .field("headers", &headers)
+            .finish()
+    }
+}
+
+impl fmt::Debug for ProxySettings {
+    /// Without the URL, which may hold a password.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("ProxySettings").field("excludes", &self.excludes).finish_non_exhaustive()
+    }
+}
+
+fn headers(pairs: &[(String, String)]) -> Result<HeaderMap, Error> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in pairs {
+        let (name, mut value) = header(name, value)?;
+        value.set_sensitive(true);
+        headers.append(name, value);
+    }
+    Ok(headers)
+}
+
+fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), Error> {
+    let unsupported = || {
+        Error::new(
+            ErrorKind::Unsupported,
+            format!("wanted an HTTP header, found {name:?} or a value of other characters"),
+        )
+    };
+    let value = HeaderValue::try_from(value).map_err(|_| unsupported())?;
+    Ok((HeaderName::try_from(name).map_err(|_| unsupported())?, value))
 }

@@ -1,0 +1,116 @@
+//! Heads of requests, as each protocol wants them.
+
+use super::failure::Failure;
+use super::origin_name::OriginName;
+use super::proxy::basic_authorization;
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, HOST};
+use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version};
+use object_store::client::HttpRequest;
+
+/// A copy of a request in origin-form, with its `Host`.
+///
+/// # Errors
+///
+/// A failed request, for a host that is no header value.
+pub(super) fn for_http1(request: &HttpRequest, origin: &OriginName) -> Result<HttpRequest, Failure> {
+    let mut copy = copy(request)?;
+    *copy.version_mut() = Version::HTTP_11;
+    *copy.uri_mut() = Uri::from(path(request.uri()));
+    let host = HeaderValue::try_from(origin.authority());
+    copy.headers_mut().insert(HOST, host.map_err(|_| Failure::uri(request.uri(), "a host that is none"))?);
+    Ok(copy)
+}
+
+/// A copy of a request with scheme and authority, and without what HTTP/2 has no place for.
+///
+/// # Errors
+///
+/// A failed request, for a host that is no authority.
+pub(super) fn for_http2(request: &HttpRequest, origin: &OriginName) -> Result<HttpRequest, Failure> {
+    let no_host = || Failure::uri(request.uri(), "a host that is none");
+    let mut copy = copy(request)?;
+    *copy.version_mut() = Version::HTTP_2;
+    *copy.uri_mut() = Uri::builder()
+        .scheme(Scheme::clone(origin.scheme()))
+        .authority(Authority::try_from(origin.authority()).map_err(|_| no_host())?)
+        .path_and_query(path(request.uri()))
+        .build()
+        .map_err(|_| no_host())?;
+    copy.headers_mut().remove(HOST);
+    Ok(copy)
+}
+
+/// Whether a request may be sent twice where it is not known whether the first one arrived.
+pub(super) fn is_idempotent(method: &Method) -> bool {
+    // An if-none-match PUT that arrived twice would find itself there, which object_store's callers take into account:
+    // their own retries do the same.
+    method.is_idempotent()
+}
+
+/// Adds the headers that a request does not have.
+pub(super) fn add_defaults(headers: &mut HeaderMap, defaults: &HeaderMap) {
+    for (name, value) in defaults {
+        if !headers.contains_key(name) {
+            headers.insert(name, value.clone());
+        }
+    }
+}
+
+fn copy(request: &HttpRequest) -> Result<HttpRequest, Failure> {
+    let mut copy = Request::new(request.body().clone());
+    *copy.method_mut() = request.method().clone();
+    *copy.headers_mut() = request.headers().clone();
+    let headers = copy.headers_mut();
+    // hyper states no length for a body that is empty, and stores answer 411 to that.
+    let is_write = matches!(*request.method(), Method::PUT | Method::POST);
+    if is_write && request.body().content_length() == 0 && !headers.contains_key(CONTENT_LENGTH) {
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(0));
+    }
+    if let Some(value) = basic_authorization(request.uri()).filter(|_| !headers.contains_key(AUTHORIZATION)) {
+        let value = HeaderValue::try_from(value);
+        let mut value = value.map_err(|_| Failure::uri(request.uri(), "a user that is no header"))?;
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
+    }
+    Ok(copy)
+}
+
+fn path(uri: &Uri) -> PathAndQuery {
+    uri.path_and_query()
+        .filter(|path| !path.as_str().is_empty())
+        .cloned()
+        .unwrap_or(PathAndQuery::from_static("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use object_store::client::HttpRequestBody;
+
+    fn request(method: Method, uri: &str) -> (HttpRequest, OriginName) {
+        let request = Request::builder().method(method).uri(uri).body(HttpRequestBody::empty()).unwrap();
+        let origin = OriginName::of(request.uri()).unwrap();
+        (request, origin)
+    }
+
+    #[test]
+    fn http1_has_host_and_path_http2_the_whole() {
+        let (request, origin) = request(Method::PUT, "https://user:secret@Host:8443/a%20b?x=1");
+        let one = for_http1(&request, &origin).unwrap();
+        assert_eq!(one.uri().to_string(), "/a%20b?x=1");
+        assert_eq!(one.headers()[HOST], "host:8443");
+        assert_eq!(one.headers()[CONTENT_LENGTH], "0");
+        assert!(one.headers()[AUTHORIZATION].is_sensitive());
+        let two = for_http2(&request, &origin).unwrap();
+        assert_eq!(two.uri(), "https://host:8443/a%20b?x=1");
+        assert!(!two.headers().contains_key(HOST));
+    }
+
+    #[test]
+    fn no_path_is_the_root() {
+        let (request, origin) = request(Method::GET, "http://host");
+        assert_eq!(for_http1(&request, &origin).unwrap().uri(), "/");
+        assert!(!for_http1(&request, &origin).unwrap().headers().contains_key(CONTENT_LENGTH));
+    }
+}
