@@ -212,6 +212,8 @@ fn builder() -> Builder<TokioExecutor> {
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
         .max_frame_size(FRAME_BYTES_MAX)
+        // Before the server has said how many it takes: what goes beyond is refused, and has to be sent again.
+        .initial_max_send_streams(STREAMS_FEW)
         .max_concurrent_reset_streams(RESET_STREAMS_MAX);
     builder
 }

@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 /// Connections that may close before a request got onto one.
 const CONNECT_ATTEMPTS: usize = 3;
 
+/// Times that a request of HTTP/2 is sent again, because no server looked at it or its connection was closed meanwhile.
+const REPEATS_MAX: usize = 3;
+
 /// A connection that several requests wait for.
 type SharedConnect = Shared<BoxFuture<'static, Result<(), Failure>>>;
 
@@ -147,7 +150,7 @@ impl Origin {
     }
 
     async fn send_http2(self: &Arc<Self>, request: &HttpRequest) -> Result<Answer, Failure> {
-        let mut attempts = 0;
+        let mut repeats = 0;
         loop {
             let Some(stream) = self.stream().await? else { return self.send_http1(request).await };
             let sent = stream.sender().try_send_request(for_http2(request, &self.name)?).await;
@@ -157,10 +160,10 @@ impl Origin {
             };
             let is_unseen = unsent.take_message().is_some() || was_refused(unsent.error());
             let was_stale = stream.is_reused && stream.is_closed() && is_idempotent(request.method());
-            if attempts == 1 || !(is_unseen || was_stale) {
+            if REPEATS_MAX <= repeats || !(is_unseen || was_stale) {
                 return Err(Failure::of_request(unsent.error(), &self.name));
             }
-            attempts += 1;
+            repeats += 1;
         }
     }
 

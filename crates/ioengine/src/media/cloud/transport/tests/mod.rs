@@ -8,7 +8,7 @@ mod redirects;
 mod server;
 mod tls;
 
-use super::{HttpVersion, Transport, TransportSettings};
+use super::{HttpVersion, ProxySettings, Transport, TransportSettings};
 use bytes::Bytes;
 use http::{Method, Request};
 use object_store::client::{HttpError, HttpRequest, HttpRequestBody, HttpResponse, HttpService};

@@ -135,7 +135,7 @@ pub(super) async fn serve_http1<S: AsyncRead + AsyncWrite + Unpin + Send + 'stat
     drop(served.await);
 }
 
-async fn serve_http2<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+pub(super) async fn serve_http2<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     stream: S,
     handler: Handler,
     streams_max: Option<u32>,
