@@ -7,7 +7,7 @@ use super::failure::Failure;
 use super::http2::{StreamLease, Streams, was_refused};
 use super::origin_name::OriginName;
 use super::pool::{Connection, Lease, Pool, Seen, Vacancy};
-use super::request::{for_http1, for_http2, is_idempotent};
+use super::request::{for_http1, for_http2, may_repeat};
 use super::trial::{Landing, Protocol, Trial, Turn};
 use crate::engine::lock;
 use futures_util::future::{BoxFuture, FutureExt, Shared, WeakShared};
@@ -94,7 +94,11 @@ impl Origin {
             Protocol::Http2 => self.send_http2(request).await,
         };
         match answer {
-            Ok((head, hold)) => Ok(head.map(|body| AnswerBody::new(body, hold, flight, &self.name))),
+            Ok((head, hold)) => {
+                // A server that says no says it fast, by whatever protocol.
+                let flight = flight.filter(|_| head.status().is_success());
+                Ok(head.map(|body| AnswerBody::new(body, hold, flight, &self.name)))
+            }
             Err(failure) => {
                 if let Some(flight) = flight {
                     flight.land(Landing::Broken);
@@ -159,7 +163,7 @@ impl Origin {
                 Err(unsent) => unsent,
             };
             let is_unseen = unsent.take_message().is_some() || was_refused(unsent.error());
-            let was_stale = stream.is_reused && stream.is_closed() && is_idempotent(request.method());
+            let was_stale = stream.is_reused && stream.is_closed() && may_repeat(request);
             if REPEATS_MAX <= repeats || !(is_unseen || was_stale) {
                 return Err(Failure::of_request(unsent.error(), &self.name));
             }
@@ -233,8 +237,8 @@ impl Origin {
 
 /// The place for a second try on a fresh connection, where one is right.
 fn vacancy_to_try(request: &HttpRequest, lease: Lease, seen: Seen) -> Option<Vacancy> {
-    let may_repeat = seen == Seen::Nothing || (seen == Seen::Unknown && is_idempotent(request.method()));
-    if may_repeat { lease.vacate() } else { None }
+    let is_right = seen == Seen::Nothing || (seen == Seen::Unknown && may_repeat(request));
+    if is_right { lease.vacate() } else { None }
 }
 
 impl Flight {

@@ -32,7 +32,7 @@ const READY_WAIT: Duration = Duration::from_millis(50);
 /// order in which they came. The connection that was used last is taken first, so that the others become idle and close.
 ///
 /// What one connection holds: a socket, a task, 8 KiB to write heads from, and 8 KiB to read into, up to
-/// [`BUFFER_BYTES_MAX`] while a body streams in; with TLS, rustls's own records of some 16 KiB each way besides.
+/// [`BUFFER_BYTES_MAX`] while a body streams in; with TLS besides, rustls's buffers for a record (16 KiB at most) each way.
 pub(super) struct Pool {
     places: Arc<Semaphore>,
     shelf: Mutex<Shelf>,

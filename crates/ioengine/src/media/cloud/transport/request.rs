@@ -41,11 +41,12 @@ pub(super) fn for_http2(request: &HttpRequest, origin: &OriginName) -> Result<Ht
     Ok(copy)
 }
 
-/// Whether a request may be sent twice where it is not known whether the first one arrived.
-pub(super) fn is_idempotent(method: &Method) -> bool {
-    // An if-none-match PUT that arrived twice would find itself there, which object_store's callers take into account:
-    // their own retries do the same.
-    method.is_idempotent()
+/// Whether a request may be sent twice where it is not known whether the first one arrived: reads, and writes that nothing
+/// but their content decides. A write on a condition is not: it would meet its own first arrival, and report a stranger's.
+pub(super) fn may_repeat(request: &HttpRequest) -> bool {
+    let conditions = ["if-match", "if-none-match", "x-goog-if-generation-match"];
+    let is_conditional = conditions.iter().any(|name| request.headers().contains_key(*name));
+    request.method().is_safe() || (request.method().is_idempotent() && !is_conditional)
 }
 
 /// Adds the headers that a request does not have.
@@ -105,6 +106,24 @@ mod tests {
         let two = for_http2(&request, &origin).unwrap();
         assert_eq!(two.uri(), "https://host:8443/a%20b?x=1");
         assert!(!two.headers().contains_key(HOST));
+    }
+
+    #[test]
+    fn reads_and_plain_writes_may_be_repeated() {
+        for (method, condition, expected) in [
+            (Method::GET, Some("if-match"), true),
+            (Method::HEAD, None, true),
+            (Method::PUT, None, true),
+            (Method::PUT, Some("if-none-match"), false),
+            (Method::DELETE, Some("x-goog-if-generation-match"), false),
+            (Method::POST, None, false),
+        ] {
+            let (mut request, _) = request(method.clone(), "http://host/");
+            if let Some(name) = condition {
+                request.headers_mut().insert(name, HeaderValue::from_static("*"));
+            }
+            assert_eq!(may_repeat(&request), expected, "{method} {condition:?}");
+        }
     }
 
     #[test]

@@ -28,7 +28,7 @@ const REQUESTS_MIN: usize = 16;
 /// What a request is worth beside its bytes, so that many small answers count as work as few large ones do.
 const REQUEST_BYTES: u64 = 16 << 10;
 
-/// Connections or streams of HTTP/2 that may break during the trial before HTTP/1.1 is taken.
+/// Requests of one protocol that may break in a row before the other is taken.
 const FAILURES_MAX: usize = 8;
 
 /// HTTP/2 is taken when it is faster by this much, in percent: with equal speed, connections that do not wait for each
@@ -99,12 +99,12 @@ impl Trial {
         self.pass(now);
         match landing {
             Landing::Whole(bytes) => self.count(bytes),
-            Landing::Broken => self.failures += usize::from(self.protocol() == Protocol::Http2),
+            Landing::Broken => self.failures += 1,
             Landing::Dropped => {}
         }
         self.flying = self.flying.saturating_sub(1);
         if FAILURES_MAX <= self.failures {
-            return Some(Protocol::Http1);
+            return Some(self.protocol().other());
         }
         if self.turn_is_over() {
             self.next_turn();
@@ -137,6 +137,7 @@ impl Trial {
             score.work = score.work.saturating_add(bytes).saturating_add(REQUEST_BYTES);
         }
         self.landed += 1;
+        self.failures = 0;
     }
 
     fn score(&mut self) -> &mut Score {
@@ -157,6 +158,7 @@ impl Trial {
         self.landed = 0;
         self.counted = 0;
         self.turn_busy = Duration::ZERO;
+        self.failures = 0;
     }
 
     fn better(&self) -> Protocol {
@@ -165,6 +167,15 @@ impl Trial {
             Protocol::Http2
         } else {
             Protocol::Http1
+        }
+    }
+}
+
+impl Protocol {
+    fn other(self) -> Protocol {
+        match self {
+            Protocol::Http1 => Protocol::Http2,
+            Protocol::Http2 => Protocol::Http1,
         }
     }
 }
@@ -216,9 +227,22 @@ mod tests {
     }
 
     #[test]
-    fn broken_http2_is_left_soon() {
-        let time = Duration::from_micros(100);
+    fn a_protocol_that_breaks_is_left_soon() {
+        let (time, mut now) = (Duration::from_micros(100), Instant::now());
         assert_eq!(run(16, time, time, Landing::Broken), Some(Protocol::Http1));
+        let mut trial = Trial::new(now);
+        for _ in 0..10_000 {
+            let begun: Vec<_> = (0..16).map(|_| trial.begin(now)).collect();
+            for (protocol, turn) in begun {
+                now += time;
+                let broken = protocol == Protocol::Http1;
+                let landing = if broken { Landing::Broken } else { Landing::Whole(1) };
+                if let Some(decided) = trial.end(turn, landing, now) {
+                    return assert_eq!(decided, Protocol::Http2);
+                }
+            }
+        }
+        panic!("nothing was decided");
     }
 
     #[test]

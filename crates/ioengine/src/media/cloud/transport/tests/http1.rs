@@ -219,7 +219,7 @@ async fn bodies_that_break_or_are_short_are_interrupted() {
 }
 
 #[tokio::test]
-async fn nobody_there_and_no_answer_in_time_are_failures_to_connect() {
+async fn nobody_there_is_a_failure_to_connect() {
     let server = plain(handler(|_| async { ok("") })).await;
     let url = server.url("/?sig=secret");
     drop(server);

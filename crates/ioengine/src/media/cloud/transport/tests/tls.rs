@@ -44,6 +44,23 @@ async fn certificates_of_other_hosts_are_refused_and_any_is_taken_when_asked_for
     assert_eq!(fetch(&Transport::new(lax).unwrap(), &server.https("/")).await.unwrap(), "x");
 }
 
+#[tokio::test]
+async fn a_handshake_that_takes_too_long_is_a_failure_to_connect() {
+    let server = server::raw(|stream, _| async move {
+        std::future::pending::<()>().await;
+        drop(stream);
+    })
+    .await;
+    let connect_timeout = std::time::Duration::from_millis(50);
+    let own = TransportSettings { connect_timeout, connections_max: 1, ..settings(HttpVersion::Http1) };
+    let transport = Transport::new(own).unwrap();
+    for _ in 0..2 {
+        let error = fetch(&transport, &server.https("/?sig=secret")).await.unwrap_err();
+        assert_eq!(error.kind(), HttpErrorKind::Connect);
+        assert!(error.to_string().contains("50ms") && !error.to_string().contains("secret"), "{error}");
+    }
+}
+
 #[test]
 fn roots_that_are_none_are_refused_at_once() {
     for pem in ["", "no pem", "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n"] {
