@@ -93,7 +93,10 @@ pub use freshness::Freshness;
 pub use identity::{FileIdentity, Identity};
 pub use limits::Limits;
 #[cfg(feature = "cloud")]
-pub use media::cloud::{CloudLocation, CloudMedium, CloudOptions, CloudSettings, Hedging};
+pub use media::cloud::{
+    CloudCredentials, CloudKeys, CloudLocation, CloudMedium, CloudOptions, CloudSettings, CredentialSource,
+    Hedging,
+};
 pub use media::faulty::{FaultPlan, FaultyMedium};
 pub use media::files::{FileAccess, LocalFiles};
 pub use media::memory::MemoryMedium;

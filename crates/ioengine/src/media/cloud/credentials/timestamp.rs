@@ -1,0 +1,94 @@
+//! Times as services write them: `2026-11-21T23:35:28Z`, with a fraction, with an offset.
+
+use std::time::{Duration, SystemTime};
+
+/// The time of an RFC 3339 text from 1970 on. `Z`, `UTC` and offsets are understood; `None` for anything else.
+pub(super) fn timestamp(text: &str) -> Option<SystemTime> {
+    let text = text.trim();
+    let date = text.get(..10)?;
+    let time = text.get(11..19)?;
+    if !matches!(text.as_bytes().get(10), Some(b'T' | b't' | b' ')) {
+        return None;
+    }
+    let [year, month, day] = fields(date, '-')?;
+    let [hour, minute, second] = fields(time, ':')?;
+    let in_range =
+        (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second < 61;
+    if !in_range {
+        return None;
+    }
+    let local = days(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
+    let zone = text.get(19..)?.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
+    let seconds = u64::try_from(local - offset(zone)?).ok()?;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+}
+
+fn fields(text: &str, separator: char) -> Option<[i64; 3]> {
+    let numbers: Option<Vec<i64>> = text.split(separator).map(digits).collect();
+    numbers?.try_into().ok()
+}
+
+fn digits(text: &str) -> Option<i64> {
+    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok()
+}
+
+/// Seconds east of Greenwich.
+fn offset(zone: &str) -> Option<i64> {
+    let (sign, rest) = match zone.trim() {
+        "Z" | "z" | "UTC" => return Some(0),
+        zone => match (zone.strip_prefix('+'), zone.strip_prefix('-')) {
+            (Some(rest), _) => (1, rest),
+            (_, Some(rest)) => (-1, rest),
+            _ => return None,
+        },
+    };
+    let (hours, minutes) = rest.split_once(':').or_else(|| rest.split_at_checked(2))?;
+    Some(sign * (digits(hours)? * 3600 + digits(minutes)? * 60))
+}
+
+/// Days from 1970-01-01 (H. Hinnant, "chrono-compatible low-level date algorithms").
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month < 3 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let of_era = year.rem_euclid(400);
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_as_services_write_them() {
+        let cases = [
+            ("1970-01-01T00:00:00Z", 0),
+            ("2000-02-29T12:00:00Z", 951_825_600),
+            ("2026-11-21T23:35:28Z", 1_795_304_128),
+            ("2026-11-21T23:35:28.123456Z", 1_795_304_128),
+            ("2026-11-22T01:35:28+02:00", 1_795_304_128),
+            ("2026-11-21T18:35:28-0500", 1_795_304_128),
+            ("2026-11-21T23:35:28UTC", 1_795_304_128),
+        ];
+        for (text, seconds) in cases {
+            assert_eq!(
+                timestamp(text),
+                Some(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)),
+                "{text}"
+            );
+        }
+        for text in [
+            "",
+            "tomorrow",
+            "2026-13-01T00:00:00Z",
+            "2026-11-21",
+            "2026-11-21T23:35:28",
+            "1960-01-01T00:00:00Z",
+        ] {
+            assert_eq!(timestamp(text), None, "{text}");
+        }
+    }
+}
