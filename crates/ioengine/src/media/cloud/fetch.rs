@@ -1,6 +1,7 @@
 //! One fetch: tries, second requests, and the bytes at the end.
 
 use super::failure::Failure;
+use super::gather::Gathered;
 use super::heard::Heard;
 use super::received::Received;
 use super::retrying::{Repeat, Retrying, retried};
@@ -36,7 +37,10 @@ impl Service {
         if let ByteRange::Bounded { len: 0, .. } = range {
             return Ok(Fetched { bytes: Bytes::new(), identity: None });
         }
-        let mut turn = Some(self.endpoint.turn().await);
+        let mut turn = match self.gathered(key, range, received.version.as_ref()).await {
+            Gathered::Fetched(fetched) => return Ok(fetched),
+            Gathered::Alone(turn) => turn,
+        };
         let mut retrying = Retrying::new(&self.endpoint, &self.settings);
         let mut is_first = true;
         loop {
@@ -68,6 +72,16 @@ impl Service {
         }
         let identity = received.version.clone();
         Ok(Fetched { bytes: received.into_bytes().into(), identity })
+    }
+
+    /// Goes with others where that can be, or gets a turn.
+    async fn gathered(&self, key: &str, range: ByteRange, version: Option<&Identity>) -> Gathered {
+        if let Some(gather) = &self.gather
+            && let Some(range) = gather.takes(range)
+        {
+            return gather.fetch((&self.endpoint, &self.settings), key, range, version.cloned()).await;
+        }
+        Gathered::Alone(Some(self.endpoint.turn().await))
     }
 
     /// Ranges from the end, where the service has none of those; and those of no bytes, which no request can ask for.

@@ -14,6 +14,7 @@ mod endpoint;
 mod failure;
 mod fetch;
 mod first_bytes;
+mod gather;
 mod heard;
 mod hedging;
 mod history;

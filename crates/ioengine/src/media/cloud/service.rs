@@ -3,6 +3,7 @@
 use super::CloudSettings;
 use super::concurrency::Bounds;
 use super::endpoint::Endpoint;
+use super::gather::Gather;
 use super::provider::Abilities;
 use super::transport::Transport;
 use object_store::ObjectStore;
@@ -15,6 +16,8 @@ pub(super) struct Service {
     pub(super) endpoint: Arc<Endpoint>,
     pub(super) abilities: Abilities,
     pub(super) settings: CloudSettings,
+    /// Where the service sends several ranges of an object at once.
+    pub(super) gather: Option<Gather>,
     /// The connections, where they are ours.
     pub(super) transport: Option<Transport>,
 }

@@ -1,6 +1,7 @@
 //! The engine's side: fetches from lanes, and what blocks its caller.
 
 use super::CloudSettings;
+use super::gather::Gather;
 use super::network::{Network, START};
 use super::options::CloudOptions;
 use super::per_process::PerProcess;
@@ -12,6 +13,7 @@ use crate::remote::{FetchRequest, Reply};
 use crate::{CostModel, Error, ErrorKind, Identity, PutCondition, RemoteStats, fork};
 use bytes::Bytes;
 use object_store::ObjectStore;
+use object_store::client::HttpClient;
 use std::sync::Arc;
 
 /// A bucket, container or web server, as the engine sees it. Holds what is needed to connect, and in each process that used
@@ -61,12 +63,13 @@ impl Source {
                 let endpoint = network.endpoint(&Arc::from(self.name.as_str()), &settings);
                 let store = Arc::clone(store);
                 let abilities = ANY_STORE;
-                return Ok(Service { store, endpoint, abilities, settings, transport: None });
+                return Ok(Service { store, endpoint, abilities, settings, gather: None, transport: None });
             }
         };
-        let Connected { store, endpoint, abilities, transport } = connected;
+        let Connected { store, endpoint, abilities, web_root, transport } = connected;
         let endpoint = network.endpoint(&endpoint, &settings);
-        Ok(Service { store, endpoint, abilities, settings, transport: Some(transport) })
+        let gather = web_root.map(|root| Gather::new(HttpClient::new(transport.clone()), root));
+        Ok(Service { store, endpoint, abilities, settings, gather, transport: Some(transport) })
     }
 
     /// Runs an operation on the runtime and waits for it.

@@ -19,6 +19,11 @@ pub(super) fn version_written(result: &PutResult) -> Option<Identity> {
     tagged(result.e_tag.as_deref(), result.version.as_deref())
 }
 
+/// The version that an entity tag alone stands for.
+pub(super) fn tag_of(tag: &str) -> Identity {
+    Identity::Tag(Arc::from(tag))
+}
+
 fn tagged(tag: Option<&str>, generation: Option<&str>) -> Option<Identity> {
     let text: Arc<str> = match (tag, generation) {
         (Some(tag), Some(generation)) => Arc::from(format!("{tag}\n{generation}")),

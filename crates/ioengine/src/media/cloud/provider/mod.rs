@@ -46,6 +46,8 @@ pub(crate) struct Connected {
     pub(crate) endpoint: Arc<str>,
     /// What the service can do.
     pub(crate) abilities: Abilities,
+    /// Of plain web servers: the URL that keys are below.
+    pub(crate) web_root: Option<url::Url>,
     /// The connections, for statistics.
     pub(crate) transport: Transport,
 }

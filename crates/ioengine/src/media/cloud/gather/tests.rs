@@ -1,0 +1,216 @@
+use super::*;
+use crate::media::cloud::concurrency::Bounds;
+use crate::{Error, ErrorKind};
+use async_trait::async_trait;
+use futures_util::future::join_all;
+use http::Response;
+use http_body_util::{BodyExt, Full};
+use object_store::client::{HttpError, HttpErrorKind, HttpResponseBody, HttpService};
+use std::sync::Arc;
+
+/// What the server makes of several ranges.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Server {
+    /// A part for each.
+    Parts,
+    /// One part that holds all.
+    OnePart,
+    Whole,
+    /// The body ends after some parts.
+    Cut,
+    /// Parts of the wrong bytes, and more of them than were asked for.
+    Endless,
+    OtherVersion,
+    Throttling,
+    Broken,
+}
+
+#[derive(Debug)]
+struct Answers {
+    server: Server,
+    object: Vec<u8>,
+    /// Ranges of each request.
+    asked: Arc<Mutex<Vec<usize>>>,
+}
+
+#[async_trait]
+impl HttpService for Answers {
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        assert_eq!(request.uri().path(), "/data/a%20b");
+        let ranges = request.headers()[RANGE].to_str().unwrap().strip_prefix("bytes=").unwrap();
+        let ranges: Vec<(usize, usize)> = ranges
+            .split(',')
+            .map(|range| range.split_once('-').unwrap())
+            .map(|(first, last)| (first.parse().unwrap(), last.parse::<usize>().unwrap() + 1))
+            .collect();
+        self.asked.lock().unwrap().push(ranges.len());
+        // Whoever waits is in the queue by then.
+        tokio::task::yield_now().await;
+        let answer = Response::builder().header(ETAG, "\"1\"").status(StatusCode::PARTIAL_CONTENT);
+        let size = self.object.len();
+        let part = |(start, end): (usize, usize)| {
+            let head = format!("\r\n--XX\r\nContent-Range: bytes {start}-{}/{size}\r\n\r\n", end - 1);
+            [head.as_bytes(), &self.object[start..end]].concat()
+        };
+        let several = answer.header(CONTENT_TYPE, "multipart/byteranges; boundary=XX");
+        let (answer, body) = match self.server {
+            Server::Parts => {
+                let mut body: Vec<u8> = ranges.iter().flat_map(|range| part(*range)).collect();
+                body.extend_from_slice(b"\r\n--XX--\r\n");
+                (several, body)
+            }
+            Server::Cut => {
+                let mut body: Vec<u8> = ranges.iter().flat_map(|range| part(*range)).collect();
+                body.truncate(body.len() / 2);
+                (several, body)
+            }
+            Server::Endless => (several, (0..1000).flat_map(|_| part((0, 5000))).collect()),
+            Server::OnePart => {
+                let (start, end) = (ranges[0].0, ranges.iter().map(|range| range.1).max().unwrap());
+                let answer = Response::builder().header(ETAG, "\"1\"").status(StatusCode::PARTIAL_CONTENT);
+                let range = format!("bytes {start}-{}/{size}", end - 1);
+                (answer.header(CONTENT_RANGE, range), self.object[start..end].to_vec())
+            }
+            Server::Whole => (Response::builder().status(StatusCode::OK), self.object.clone()),
+            Server::OtherVersion => {
+                let answer = Response::builder().header(ETAG, "\"2\"").status(StatusCode::PARTIAL_CONTENT);
+                let body = ranges.iter().flat_map(|range| part(*range)).collect();
+                (answer.header(CONTENT_TYPE, "multipart/byteranges; boundary=XX"), body)
+            }
+            Server::Throttling => (Response::builder().status(StatusCode::SERVICE_UNAVAILABLE), Vec::new()),
+            Server::Broken => {
+                let error = Error::new(ErrorKind::Io, "reset");
+                return Err(HttpError::new(HttpErrorKind::Interrupted, error));
+            }
+        };
+        let body = Full::new(body.into()).map_err(|never| match never {});
+        Ok(answer.body(HttpResponseBody::new(body)).unwrap())
+    }
+}
+
+fn object() -> Vec<u8> {
+    (0..200_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
+}
+
+/// Fetches ranges with one request at a time; what each came to, and the ranges of each request.
+fn fetch(server: Server, ranges: &[(u64, u64)]) -> (Vec<Option<Fetched>>, Vec<usize>, Gather) {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let answers = Answers { server, object: object(), asked: Arc::clone(&asked) };
+    let gather = Gather::new(HttpClient::new(answers), "http://127.0.0.1/data".parse().unwrap());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let results = runtime.block_on(async {
+        let endpoint = Endpoint::new(Arc::from("test"), Bounds { min: 1, initial: 1, max: 1 });
+        let settings = CloudSettings::default();
+        let version = Some(tag_of("\"1\""));
+        let held = endpoint.turn().await;
+        let fetches =
+            ranges.iter().map(|range| gather.fetch((&endpoint, &settings), "a b", *range, version.clone()));
+        let release = async {
+            tokio::task::yield_now().await;
+            drop(held);
+        };
+        let (results, ()) = tokio::join!(join_all(fetches), release);
+        results
+            .into_iter()
+            .map(|result| match result {
+                Gathered::Fetched(fetched) => Some(fetched),
+                Gathered::Alone(_) => None,
+            })
+            .collect()
+    });
+    let asked = asked.lock().unwrap().clone();
+    (results, asked, gather)
+}
+
+fn some_ranges() -> Vec<(u64, u64)> {
+    // Two that overlap and one twice, among many.
+    let many = (0..100u64).map(|number| (number * 7919 % 190_000, 1 + number * 37 % 3000));
+    many.chain([(500, 100), (550, 100), (500, 100)]).collect()
+}
+
+fn check(results: &[Option<Fetched>], ranges: &[(u64, u64)]) -> usize {
+    let object = object();
+    for (result, (offset, len)) in results.iter().zip(ranges) {
+        if let Some(fetched) = result {
+            let (start, len) = (*offset as usize, *len as usize);
+            assert_eq!(fetched.bytes, object[start..start + len]);
+            assert_eq!(fetched.identity, Some(tag_of("\"1\"")));
+        }
+    }
+    results.iter().flatten().count()
+}
+
+#[test]
+fn what_waits_goes_together() {
+    let ranges = some_ranges();
+    for server in [Server::Parts, Server::OnePart] {
+        let (results, asked, gather) = fetch(server, &ranges);
+        assert_eq!(check(&results, &ranges), ranges.len(), "{server:?}");
+        assert!(asked.iter().all(|count| (2..=RANGES_MAX).contains(count)), "{asked:?}");
+        assert_eq!(asked.iter().sum::<usize>(), ranges.len());
+        assert_eq!(asked.len(), 2, "{asked:?}");
+        assert!(gather.waiting.lock().unwrap().is_empty());
+        assert!(!gather.refused.load(Ordering::Relaxed));
+    }
+}
+
+#[test]
+fn a_fetch_that_waits_for_nobody_goes_alone() {
+    let (results, asked, _) = fetch(Server::Parts, &[(3, 5)]);
+    assert!(results[0].is_none() && asked.is_empty());
+}
+
+#[test]
+fn what_a_shared_request_does_not_bring_goes_alone() {
+    let ranges = some_ranges();
+    for server in [
+        Server::Cut,
+        Server::Whole,
+        Server::OtherVersion,
+        Server::Throttling,
+        Server::Broken,
+        Server::Endless,
+    ] {
+        let (results, asked, gather) = fetch(server, &ranges);
+        let came = check(&results, &ranges);
+        assert!(came < ranges.len(), "{server:?}");
+        assert_eq!(server == Server::Cut, 10 < came, "{server:?}: {came}");
+        assert!(!asked.is_empty());
+        assert!(gather.waiting.lock().unwrap().is_empty());
+        let gives_up = matches!(server, Server::Whole | Server::Endless);
+        assert_eq!(gather.refused.load(Ordering::Relaxed), gives_up, "{server:?}");
+        assert_eq!(gather.takes(ByteRange::Bounded { offset: 0, len: 9 }).is_some(), !gives_up);
+    }
+}
+
+#[test]
+fn a_cancelled_fetch_leaves_the_queue() {
+    let answers = Answers { server: Server::Parts, object: object(), asked: Arc::default() };
+    let gather = Gather::new(HttpClient::new(answers), "http://127.0.0.1/data".parse().unwrap());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let endpoint = Endpoint::new(Arc::from("test"), Bounds { min: 1, initial: 1, max: 1 });
+        let settings = CloudSettings::default();
+        let held = endpoint.turn().await;
+        let waits = gather.fetch((&endpoint, &settings), "a b", (0, 9), None);
+        assert!(timeout(Duration::from_millis(1), waits).await.is_err());
+        assert!(gather.waiting.lock().unwrap().is_empty());
+        drop(held);
+    });
+}
+
+#[test]
+fn only_short_bounded_ranges_wait() {
+    let answers = Answers { server: Server::Parts, object: Vec::new(), asked: Arc::default() };
+    let gather = Gather::new(HttpClient::new(answers), "http://127.0.0.1/".parse().unwrap());
+    assert_eq!(gather.takes(ByteRange::Bounded { offset: 7, len: 9 }), Some((7, 9)));
+    for range in [
+        ByteRange::Bounded { offset: 7, len: 0 },
+        ByteRange::Bounded { offset: 7, len: RANGE_BYTES_MAX + 1 },
+        ByteRange::Bounded { offset: u64::MAX, len: 2 },
+        ByteRange::Suffix { len: 9 },
+        ByteRange::Whole { len_max: 9 },
+    ] {
+        assert_eq!(gather.takes(range), None, "{range:?}");
+    }
+}
