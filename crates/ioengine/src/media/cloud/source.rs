@@ -13,7 +13,6 @@ use crate::remote::{FetchRequest, Reply};
 use crate::{CostModel, Error, ErrorKind, Identity, PutCondition, RemoteStats, fork};
 use bytes::Bytes;
 use object_store::ObjectStore;
-use object_store::client::HttpClient;
 use std::sync::Arc;
 
 /// A bucket, container or web server, as the engine sees it. Holds what is needed to connect, and in each process that used
@@ -66,9 +65,9 @@ impl Source {
                 return Ok(Service { store, endpoint, abilities, settings, gather: None, transport: None });
             }
         };
-        let Connected { store, endpoint, abilities, web_root, transport } = connected;
+        let Connected { store, endpoint, abilities, web, transport } = connected;
         let endpoint = network.endpoint(&endpoint, &settings);
-        let gather = web_root.map(|root| Gather::new(HttpClient::new(transport.clone()), root));
+        let gather = web.map(|web| Gather::new(web.client, web.root));
         Ok(Service { store, endpoint, abilities, settings, gather, transport: Some(transport) })
     }
 

@@ -201,7 +201,8 @@ impl Gather {
         let mut came = 0;
         let mut body = answer.into_body().bytes_stream();
         loop {
-            let patience = if taken.is_empty() { END_WAIT } else { settings.stall_timeout };
+            let is_over = taken.is_empty() || reader.is_done();
+            let patience = if is_over { END_WAIT } else { settings.stall_timeout };
             let Ok(Some(Ok(bytes))) = timeout(patience, body.next()).await else { break };
             came += bytes.len();
             endpoint.count_bytes(bytes.len());

@@ -92,7 +92,7 @@ pub(super) fn build<C: HttpConnector + Clone>(
         lists: true,
         conditional_puts: options.get("conditional_put") != Some("disabled"),
     };
-    Ok(Built { store: Arc::new(store), endpoint: service, abilities, connector })
+    Ok(Built { store: Arc::new(store), endpoint: service, abilities, web: None, connector })
 }
 
 fn target(context: Context<'_>, settings: &AmazonSettings) -> Result<Target, Error> {

@@ -71,7 +71,7 @@ pub(super) fn build<C: HttpConnector + Clone>(
     }
     let store = builder.build().map_err(|_| unsupported("the options of Azure cannot be used together"))?;
     let abilities = Abilities { suffix_ranges: false, lists: true, conditional_puts: true };
-    Ok(Built { store: Arc::new(store), endpoint: service, abilities, connector })
+    Ok(Built { store: Arc::new(store), endpoint: service, abilities, web: None, connector })
 }
 
 /// The connection string of an option, or of the environment where neither URL nor options name another account.

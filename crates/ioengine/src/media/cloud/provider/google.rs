@@ -60,7 +60,7 @@ pub(super) fn build<C: HttpConnector + Clone>(
         .build()
         .map_err(|_| unsupported("the options of Google Cloud Storage cannot be used together"))?;
     let abilities = Abilities { suffix_ranges: true, lists: true, conditional_puts: true };
-    Ok(Built { store: Arc::new(store), endpoint: service, abilities, connector })
+    Ok(Built { store: Arc::new(store), endpoint: service, abilities, web: None, connector })
 }
 
 /// URL of the service: of the URL, by option, of an emulator, as the account's file says (fake servers do), Google's.

@@ -19,10 +19,11 @@ use super::CloudOptions;
 use super::credentials::Environment;
 use super::transport::{Transport, TransportSettings};
 use crate::Error;
-use object_store::client::HttpConnector;
+use object_store::client::{HttpClient, HttpConnector};
 use object_store::{ClientOptions, ObjectStore, RetryConfig};
 use place::{Place, Service};
 use std::sync::Arc;
+use url::Url;
 
 pub(crate) use place::Access;
 
@@ -46,10 +47,18 @@ pub(crate) struct Connected {
     pub(crate) endpoint: Arc<str>,
     /// What the service can do.
     pub(crate) abilities: Abilities,
-    /// Of plain web servers: the URL that keys are below.
-    pub(crate) web_root: Option<url::Url>,
+    /// Of plain web servers: a way around object_store, for what it cannot ask for.
+    pub(crate) web: Option<WebServer>,
     /// The connections, for statistics.
     pub(crate) transport: Transport,
+}
+
+/// A plain web server. Its requests get what all requests to it get.
+#[derive(Debug)]
+pub(crate) struct WebServer {
+    pub(crate) client: HttpClient,
+    /// The URL that keys are below.
+    pub(crate) root: Url,
 }
 
 /// What a service can do besides bounded ranges.
@@ -92,8 +101,8 @@ pub(crate) fn connect(
     transport: impl FnOnce(TransportSettings) -> Result<Transport, Error>,
 ) -> Result<Connected, Error> {
     let built = build(url, options, &Environment::of_process(), transport)?;
-    let Built { store, endpoint, abilities, connector } = built;
-    Ok(Connected { store, endpoint, abilities, transport: connector })
+    let Built { store, endpoint, abilities, web, connector } = built;
+    Ok(Connected { store, endpoint, abilities, web, transport: connector })
 }
 
 /// A store, and what it was built on.
@@ -101,6 +110,7 @@ struct Built<C> {
     store: Arc<dyn ObjectStore>,
     endpoint: Arc<str>,
     abilities: Abilities,
+    web: Option<WebServer>,
     connector: C,
 }
 

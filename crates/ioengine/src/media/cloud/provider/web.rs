@@ -2,12 +2,13 @@
 
 use super::place::unsupported;
 use super::request_layer::{Additions, RequestLayer};
-use super::{Abilities, Built, Context, client_options, no_retries};
+use super::{Abilities, Built, Context, WebServer, client_options, no_retries};
 use crate::Error;
 use http::header::AUTHORIZATION;
 use object_store::client::HttpConnector;
 use object_store::http::HttpBuilder;
 use std::sync::Arc;
+use url::Url;
 
 /// Builds the store of a web server. User, password and query of the URL are part of each request, and of no error: the same
 /// query for all that is read below it.
@@ -32,13 +33,18 @@ pub(super) fn build<C: HttpConnector + Clone>(
         (None, None) => {}
         _ => return Err(unsupported("username and token are given: only one can be meant")),
     }
+    let layer = RequestLayer::new(connector.clone(), &origin, additions, None);
+    let unusable = || unsupported("the options of web servers cannot be used together");
+    let client = layer.connect(&client_options(options)).map_err(|_| unusable())?;
+    let root = Url::parse(&origin).map_err(|_| unusable())?;
     let store = HttpBuilder::new()
         .with_url(&*origin)
         .with_client_options(client_options(options))
         .with_retry(no_retries())
-        .with_http_connector(RequestLayer::new(connector.clone(), &origin, additions, None))
+        .with_http_connector(layer)
         .build()
-        .map_err(|_| unsupported("the options of web servers cannot be used together"))?;
+        .map_err(|_| unusable())?;
     let abilities = Abilities { suffix_ranges: true, lists: false, conditional_puts: false };
-    Ok(Built { store: Arc::new(store), endpoint: origin, abilities, connector })
+    let web = Some(WebServer { client, root });
+    Ok(Built { store: Arc::new(store), endpoint: origin, abilities, web, connector })
 }

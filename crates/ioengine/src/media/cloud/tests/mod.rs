@@ -23,6 +23,7 @@ fn service(store: Arc<dyn ObjectStore>, settings: CloudSettings) -> Service {
         endpoint: Arc::new(Endpoint::new(Arc::from("http://test"), BOUNDS)),
         abilities: Abilities { suffix_ranges: true, lists: false, conditional_puts: false },
         settings,
+        gather: None,
         transport: None,
     }
 }
