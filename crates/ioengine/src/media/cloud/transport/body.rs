@@ -36,7 +36,7 @@ pub(super) struct AnswerBody {
 /// What the body comes in on.
 pub(super) enum Hold {
     Http1(Lease),
-    Http2(StreamLease),
+    Http2(#[expect(dead_code, reason = "frees its stream when it is dropped")] StreamLease),
 }
 
 impl AnswerBody {

@@ -23,8 +23,8 @@ const CONNECT_ATTEMPTS: usize = 3;
 /// Times that a request of HTTP/2 is sent again, because no server looked at it or its connection was closed meanwhile.
 const REPEATS_MAX: usize = 3;
 
-/// A connection that several requests wait for.
-type SharedConnect = Shared<BoxFuture<'static, Result<(), Failure>>>;
+/// A connection in the making, and the same for several requests to wait for.
+type Connecting = BoxFuture<'static, Result<(), Failure>>;
 
 /// One server: its connections, and which HTTP they speak.
 pub(super) struct Origin {
@@ -35,7 +35,7 @@ pub(super) struct Origin {
     http1: Arc<Pool>,
     http2: Arc<Streams>,
     /// The first connection, while it is being made.
-    connecting: Mutex<Option<WeakShared<BoxFuture<'static, Result<(), Failure>>>>>,
+    connecting: Mutex<Option<WeakShared<Connecting>>>,
 }
 
 /// Which HTTP requests go by.
@@ -199,7 +199,7 @@ impl Origin {
         self.connecting().await
     }
 
-    fn connecting(self: &Arc<Self>) -> SharedConnect {
+    fn connecting(self: &Arc<Self>) -> Shared<Connecting> {
         let mut connecting = lock(&self.connecting);
         let current = connecting.as_ref().and_then(WeakShared::upgrade);
         if let Some(current) = current.filter(|current| current.peek().is_none()) {
