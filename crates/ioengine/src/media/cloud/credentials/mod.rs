@@ -2,6 +2,8 @@
 //! before they expire.
 
 mod amazon;
+#[cfg(test)]
+pub(super) mod answering;
 mod azure;
 mod cached;
 mod command;

@@ -23,6 +23,23 @@ pub(super) fn timestamp(text: &str) -> Option<SystemTime> {
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 
+/// A time from 1970 on, to the second, in UTC.
+pub(super) fn written(time: SystemTime) -> String {
+    let seconds = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    let (days, of_day) = (seconds / 86400, seconds % 86400);
+    // The inverse of `days`, by the same author.
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = year_of_era + era * 400 + later;
+    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
 fn fields(text: &str, separator: char) -> Option<[i64; 3]> {
     let numbers: Option<Vec<i64>> = text.split(separator).map(digits).collect();
     numbers?.try_into().ok()
@@ -61,6 +78,18 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn written_times_are_read_back() {
+        for seconds in (0..5_000_000_000).step_by(86_413 * 7) {
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+            assert_eq!(timestamp(&written(time)), Some(time), "{}", written(time));
+        }
+        assert_eq!(
+            written(SystemTime::UNIX_EPOCH + Duration::from_secs(951_825_600)),
+            "2000-02-29T12:00:00Z"
+        );
+    }
 
     #[test]
     fn times_as_services_write_them() {

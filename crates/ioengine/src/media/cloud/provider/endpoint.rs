@@ -12,7 +12,7 @@ use url::Url;
 ///
 /// [`Unsupported`](crate::ErrorKind::Unsupported) for what is none. It is not told: it may hold a password.
 pub(super) fn endpoint(text: &str, default_scheme: &str) -> Result<String, Error> {
-    let text = text.trim().trim_end_matches('/');
+    let text = text.trim();
     let full = if text.contains("://") { text.to_owned() } else { format!("{default_scheme}://{text}") };
     let url = Url::parse(&full).map_err(|error| unsupported(format!("the endpoint is no URL: {error}")))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
