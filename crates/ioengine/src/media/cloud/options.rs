@@ -53,12 +53,16 @@ impl CloudOptions {
     /// # Errors
     ///
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for a name that no service knows, and for another value under another
-    /// spelling of an option that is set.
+    /// spelling of an option that is set; for a URL with a user or a password in it, in an option that is no secret.
     pub fn set(&mut self, name: &str, value: impl Into<String>) -> Result<(), Error> {
         let text = value.into();
         let mut key = canonical(name)?;
         if key == "token" && TOKEN_SOURCES.contains(&text.as_str()) {
             key = "token_source".into();
+        }
+        if !is_secret(&key) && has_user(&text) {
+            let message = format!("the option {name:?} should be a URL without user and password");
+            return Err(Error::new(ErrorKind::Unsupported, message));
         }
         if let Some(found) = self.values.get(key.as_ref())
             && found.spelling != name
@@ -130,6 +134,12 @@ impl CloudOptions {
     }
 }
 
+/// True for a URL with something before `@` in its authority.
+fn has_user(text: &str) -> bool {
+    let after = text.split_once("://").map_or("", |(_, after)| after);
+    after.split('/').next().is_some_and(|authority| authority.contains('@'))
+}
+
 impl PartialEq for CloudOptions {
     /// Equal by names and values, and by the source of credentials being the same object.
     fn eq(&self, other: &CloudOptions) -> bool {
@@ -175,6 +185,16 @@ mod tests {
             error.message().contains("aws_region") && error.message().contains("client_kwargs.region_name")
         );
         assert_eq!(options.get("AWS_REGION"), Some("b"));
+    }
+
+    #[test]
+    fn what_is_shown_has_no_password() {
+        let mut options = CloudOptions::new();
+        let error = options.set("endpoint_url", "http://u:S3CRET@h/x").unwrap_err();
+        assert!(error.message().contains("endpoint_url") && !error.message().contains("S3CRET"));
+        options.set("endpoint_url", "http://h/x@y").unwrap();
+        options.set("proxy_url", "http://u:S3CRET@h").unwrap();
+        assert!(!format!("{options:?}").contains("S3CRET"));
     }
 
     #[test]
