@@ -44,4 +44,4 @@ pub use metadata::{
 pub use node::Node;
 pub use read::{ArrayData, ReadOptions, ReadPlan};
 pub use selection::{AxisKind, AxisSelection, ResolvedAxis, ResolvedSelection, Selection};
-pub use store::Store;
+pub use store::{Store, StoreRecipe};

@@ -4,7 +4,9 @@ use crate::{Error, ErrorKind};
 use bytes::Bytes;
 use std::path::Path;
 use std::sync::Arc;
-use swath_ioengine::{ByteRange, Engine, Entry, FileAccess, LocalFiles, Medium, MemoryMedium, ObjectRef};
+use swath_ioengine::{
+    ByteRange, Engine, Entry, FileAccess, LocalFiles, Medium, MemoryMedium, ObjectRef, RemoteStats,
+};
 
 /// Largest metadata document that is read, in bytes. Consolidated metadata of tens of thousands of arrays fits.
 const DOCUMENT_BYTES_MAX: u64 = 256 << 20;
@@ -17,6 +19,18 @@ pub struct Store {
     prefix: Arc<str>,
     /// What people call it.
     name: Arc<str>,
+    recipe: Option<Arc<StoreRecipe>>,
+}
+
+/// What it takes to open a store again, in another process even, without secrets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoreRecipe {
+    /// The URL or absolute path, without credentials.
+    pub url: String,
+    /// Names and values of the options that are no secrets.
+    pub options: Vec<(String, String)>,
+    /// Names of the options whose values are secrets: whoever opens the store again has to bring them.
+    pub withheld: Vec<String>,
 }
 
 impl Store {
@@ -38,7 +52,10 @@ impl Store {
                 _ => error,
             }
         })?;
-        Ok(Store { medium: files.medium(), prefix: Arc::from(""), name })
+        let absolute =
+            std::path::absolute(path).ok().and_then(|path| path.into_os_string().into_string().ok());
+        let recipe = absolute.map(|url| Arc::new(StoreRecipe { url, ..StoreRecipe::default() }));
+        Ok(Store { medium: files.medium(), prefix: Arc::from(""), name, recipe })
     }
 
     /// Objects in memory.
@@ -50,12 +67,29 @@ impl Store {
     pub fn new(medium: Medium, prefix: &str, name: &str) -> Store {
         let prefix = prefix.trim_matches('/');
         let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
-        Store { medium, prefix: prefix.into(), name: name.into() }
+        Store { medium, prefix: prefix.into(), name: name.into(), recipe: None }
     }
 
-    /// What people call the store: its path, or `memory`.
+    /// The same store, which says how it is opened again.
+    #[cfg(feature = "cloud")]
+    pub(crate) fn with_recipe(self, recipe: StoreRecipe) -> Store {
+        Store { recipe: Some(Arc::new(recipe)), ..self }
+    }
+
+    /// What people call the store: its path, `memory`, or its URL without credentials.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// How the store is opened again; `None` for a store that was made of a medium, and for a directory whose name is not
+    /// UTF-8.
+    pub fn recipe(&self) -> Option<&StoreRecipe> {
+        self.recipe.as_deref()
+    }
+
+    /// What requests to the store's endpoint came to; `None` for local stores.
+    pub fn remote_stats(&self) -> Option<RemoteStats> {
+        self.medium.remote_stats()
     }
 
     /// The name of a node or an object in the store, for people.

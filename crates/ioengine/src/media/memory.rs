@@ -1,5 +1,7 @@
 //! Objects in memory: the medium that every other is compared with.
 
+mod named_memory;
+
 use crate::blocks::Blocks;
 use crate::driver::{Completion, DriverSite, LocalDriver, Outcome, ReadOp, TargetUse, WaitsFor};
 use crate::engine::lock;
@@ -39,6 +41,16 @@ impl MemoryMedium {
             objects: Mutex::default(),
             writes: AtomicU64::new(0),
         }))
+    }
+
+    /// The medium that everything in this process knows by `name`: what is written to it is found wherever it is asked for
+    /// again. Made empty when it is first asked for, and kept until the process ends.
+    ///
+    /// # Errors
+    ///
+    /// [`LimitExceeded`](ErrorKind::LimitExceeded) for more than 16,384 names.
+    pub fn named(name: &str) -> Result<MemoryMedium, Error> {
+        named_memory::find_or_make(name)
     }
 
     /// Writes an object, replacing one of the same key. Reads under way see the one or the other, never a mix.
