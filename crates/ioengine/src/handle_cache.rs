@@ -1,6 +1,7 @@
 //! Objects kept open between batches.
 
 use crate::medium::LocalMedium;
+use crate::writing::writes;
 use crate::{Error, Freshness, MediumId, OpenObject};
 use quick_cache::sync::Cache;
 use std::sync::Arc;
@@ -15,6 +16,8 @@ pub(crate) struct HandleCache {
 struct Entry {
     object: Arc<dyn OpenObject>,
     checked: Instant,
+    /// The writes of this process that the object was opened or looked at after.
+    writes: u64,
 }
 
 /// Where a handle came from.
@@ -41,9 +44,16 @@ impl HandleCache {
     ) -> Result<(Arc<dyn OpenObject>, Found), Error> {
         let Some(entries) = &self.entries else { return Ok((medium.open(key)?, Found::Opened)) };
         let name = (medium.id(), Arc::clone(key));
+        let writes = writes();
         if let Some(entry) = entries.get(&name) {
-            match is_fresh(medium, key, &entry, freshness, now) {
-                Ok(true) => return Ok((entry.object, Found::Cached)),
+            let due = if entry.writes == writes { freshness } else { Freshness::Checked };
+            match is_fresh(medium, key, &entry, due, now) {
+                Ok(true) => {
+                    if due != freshness {
+                        entries.insert(name, Entry { writes, ..entry.clone() });
+                    }
+                    return Ok((entry.object, Found::Cached));
+                }
                 Ok(false) => entries.remove(&name),
                 Err(error) => {
                     entries.remove(&name);
@@ -53,7 +63,7 @@ impl HandleCache {
         }
         let object = medium.open(key)?;
         if object.is_settled() {
-            entries.insert(name, Entry { object: Arc::clone(&object), checked: now });
+            entries.insert(name, Entry { object: Arc::clone(&object), checked: now, writes });
         }
         Ok((object, Found::Opened))
     }

@@ -4,6 +4,7 @@ use crate::blocks::Blocks;
 use crate::driver::{DriverSite, LocalDriver};
 use crate::remote::{FetchRequest, Reply};
 use crate::resident::Resident;
+use crate::writing::note_write;
 use crate::{CostModel, Error, Identity, PutCondition, RemoteStats};
 use bytes::Bytes;
 use std::any::Any;
@@ -63,17 +64,21 @@ impl Medium {
     }
 
     /// Writes an object whole: readers see what was there before or all of it, never a part. Returns the version written,
-    /// where the medium knows it. Blocks.
+    /// where the medium knows it. What is open of it in this process is looked at again before it is next read, whatever
+    /// [`Freshness`](crate::Freshness) says. Blocks.
     ///
     /// # Errors
     ///
     /// [`Changed`](crate::ErrorKind::Changed) where the condition does not hold;
     /// [`Unsupported`](crate::ErrorKind::Unsupported) where the medium cannot write, or not on that condition.
     pub fn put(&self, key: &str, bytes: Bytes, condition: &PutCondition) -> Result<Option<Identity>, Error> {
-        match self {
+        let written = match self {
             Medium::Local(medium) => medium.put(key, bytes, condition),
             Medium::Remote(source) => source.put(key, bytes, condition),
-        }
+        };
+        // Also after an error, which may have come after the write.
+        note_write();
+        written
     }
 
     /// Removes an object; nothing happens where there is none. Blocks.
@@ -82,10 +87,12 @@ impl Medium {
     ///
     /// [`Unsupported`](crate::ErrorKind::Unsupported) where the medium cannot.
     pub fn delete(&self, key: &str) -> Result<(), Error> {
-        match self {
+        let removed = match self {
             Medium::Local(medium) => medium.delete(key),
             Medium::Remote(source) => source.delete(key),
-        }
+        };
+        note_write();
+        removed
     }
 
     /// What requests to the medium came to; `None` for local media.

@@ -1,6 +1,21 @@
 //! Writing whole objects.
 
 use crate::{Error, ErrorKind, Identity};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Writes and removals through [`Medium`](crate::Medium) in this process so far.
+static WRITES: AtomicU64 = AtomicU64::new(0);
+
+/// Moves with every write of this process that has been done: what was cached before it may be of what is no more,
+/// however long it was to be taken for fresh.
+pub(crate) fn writes() -> u64 {
+    WRITES.load(Ordering::Acquire)
+}
+
+/// Notes that something was written or removed, or may have been.
+pub(crate) fn note_write() {
+    WRITES.fetch_add(1, Ordering::Release);
+}
 
 /// When an object may be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

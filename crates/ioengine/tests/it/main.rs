@@ -26,3 +26,4 @@ mod resident;
 mod slow_files;
 mod slow_fs;
 mod stand;
+mod writes;

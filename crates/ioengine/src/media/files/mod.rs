@@ -19,6 +19,7 @@ mod memory;
 mod open_file;
 mod pread_threads;
 mod probe;
+mod replace;
 mod residency;
 #[cfg(target_os = "linux")]
 mod uring;
@@ -218,6 +219,9 @@ impl LocalMedium for Directory {
             let entry = entry.map_err(Error::from_io)?;
             // Names that are not UTF-8 cannot be keys.
             let Ok(name) = entry.file_name().into_string() else { continue };
+            if replace::is_temporary(&name) {
+                continue;
+            }
             let Ok(metadata) = std::fs::metadata(entry.path()) else { continue };
             entries.push(if metadata.is_dir() {
                 Entry::Prefix { name }
@@ -229,11 +233,15 @@ impl LocalMedium for Directory {
         Ok(entries)
     }
 
-    fn put(&self, _key: &str, _bytes: Bytes, _condition: &PutCondition) -> Result<Option<Identity>, Error> {
-        Err(Error::new(ErrorKind::Unsupported, "local files are not written yet"))
+    fn put(&self, key: &str, bytes: Bytes, condition: &PutCondition) -> Result<Option<Identity>, Error> {
+        replace::put(&self.descriptor, key, &bytes, condition).map(Some).map_err(|error| named(error, key))
     }
 
-    fn delete(&self, _key: &str) -> Result<(), Error> {
-        Err(Error::new(ErrorKind::Unsupported, "local files are not written yet"))
+    fn delete(&self, key: &str) -> Result<(), Error> {
+        replace::delete(&self.descriptor, key).map_err(|error| named(error, key))
     }
+}
+
+fn named(error: Error, key: &str) -> Error {
+    error.with_object(&Arc::from(key))
 }

@@ -161,6 +161,11 @@ pub(crate) fn open_directory(path: &Path) -> io::Result<(OwnedFd, u128)> {
     Ok((descriptor, u128::from(found.device) << 64 | u128::from(found.inode)))
 }
 
+/// The identity of an open file.
+pub(super) fn identity_of(file: &impl AsFd) -> io::Result<Identity> {
+    Ok(Identity::File(identity(&statx(file.as_fd(), c"", AtFlags::EMPTY_PATH)?)))
+}
+
 fn statx(descriptor: BorrowedFd<'_>, path: &CStr, flags: AtFlags) -> io::Result<Statx> {
     Ok(rustix::fs::statx(descriptor, path, flags, STATX_WANTED)?)
 }

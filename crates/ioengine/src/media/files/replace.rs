@@ -1,0 +1,176 @@
+//! Writing files whole: a temporary file beside the target, which then takes its name.
+//!
+//! Readers see what was there before or all of the new file. Nothing is synced to the device: what was written outlives
+//! the process, but after a power failure a file may be missing, or empty on file systems that do not order a rename
+//! behind the data. Whoever needs more syncs the file system once when all is written, which costs less than once a file.
+//! A new file has the permissions of any new file, also in place of one that had others; in place of a symbolic link it
+//! takes the link's name and leaves alone what that leads to.
+
+use super::open_file::{OpenFile, check_key, identity_of};
+use crate::writing::check_condition;
+use crate::{Error, ErrorKind, Identity, PutCondition};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What names of temporary files begin with. They are no keys: nothing of that name is listed or written.
+const TEMPORARY: &str = ".swath-part-";
+
+/// True for the names of files that are being written.
+pub(super) fn is_temporary(name: &str) -> bool {
+    name.starts_with(TEMPORARY)
+}
+
+/// Writes `key` below `directory`. Whether it still is the version that `condition` wants is looked at just before the
+/// new file takes its place: another process that writes in between is not noticed.
+pub(super) fn put(
+    directory: &OwnedFd,
+    key: &str,
+    bytes: &[u8],
+    condition: &PutCondition,
+) -> Result<Identity, Error> {
+    let (folder, name) = place_of(key).map_err(Error::from_io)?;
+    if let PutCondition::Matches(_) = condition {
+        check_version(directory, key, condition)?;
+    }
+    let folder = open_folder(directory, folder).map_err(Error::from_io)?;
+    let temporary = Temporary::write(&folder, bytes).map_err(Error::from_io)?;
+    match condition {
+        PutCondition::Always => temporary.replace(name),
+        PutCondition::Matches(_) => {
+            check_version(directory, key, condition)?;
+            temporary.replace(name)
+        }
+        PutCondition::Absent => temporary.take_free(name),
+    }
+}
+
+/// Removes the file `key` below `directory`, or the link of that name. Folders are left, empty ones too.
+pub(super) fn delete(directory: &OwnedFd, key: &str) -> Result<(), Error> {
+    place_of(key).map_err(Error::from_io)?;
+    match rustix::fs::unlinkat(directory, key, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT | Errno::NOTDIR) => Ok(()),
+        Err(error) => Err(Error::from_io(error.into())),
+    }
+}
+
+/// The folder and the name of a key that may be written.
+fn place_of(key: &str) -> io::Result<(&str, &str)> {
+    check_key(key)?;
+    let (folder, name) = key.rsplit_once('/').unwrap_or(("", key));
+    if name.is_empty() || name == "." || key.split('/').any(is_temporary) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no file can be written under this name"));
+    }
+    Ok((folder, name))
+}
+
+fn check_version(directory: &OwnedFd, key: &str, condition: &PutCondition) -> Result<(), Error> {
+    match OpenFile::identify(directory, key) {
+        Ok(found) => check_condition(condition, Some(&found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => check_condition(condition, None),
+        Err(error) => Err(Error::from_io(error)),
+    }
+}
+
+/// The folder of a key, made where it is not there, with those above it.
+fn open_folder(directory: &OwnedFd, folder: &str) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = if folder.is_empty() { "." } else { folder };
+    let open = || rustix::fs::openat(directory, folder, flags, Mode::empty());
+    match open() {
+        Err(Errno::NOENT) => {}
+        opened => return Ok(opened?),
+    }
+    for (end, _) in folder.match_indices('/').chain([(folder.len(), "")]) {
+        match rustix::fs::mkdirat(directory, &folder[..end], Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(open()?)
+}
+
+/// A file that has its bytes and not yet its name. Dropped, it is removed.
+struct Temporary<'a> {
+    folder: &'a OwnedFd,
+    name: String,
+    file: File,
+    is_named: bool,
+}
+
+impl<'a> Temporary<'a> {
+    fn write(folder: &'a OwnedFd, bytes: &[u8]) -> io::Result<Temporary<'a>> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        for _ in 0..NAMES_TRIED_MAX {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let name = format!("{TEMPORARY}{}-{number}", std::process::id());
+            match rustix::fs::openat(folder, &*name, flags, Mode::from_raw_mode(0o666)) {
+                // Left by a process of the same number that was killed, on this machine or on another.
+                Err(Errno::EXIST) => {}
+                opened => {
+                    let mut temporary =
+                        Temporary { folder, name, file: File::from(opened?), is_named: false };
+                    temporary.file.write_all(bytes)?;
+                    return Ok(temporary);
+                }
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, "temporary files of all names are there"))
+    }
+
+    /// Takes the name, from whatever has it.
+    fn replace(mut self, name: &str) -> Result<Identity, Error> {
+        rustix::fs::renameat(self.folder, &*self.name, self.folder, name)
+            .map_err(|error| Error::from_io(error.into()))?;
+        self.is_named = true;
+        self.identity()
+    }
+
+    /// Takes the name where nothing has it.
+    fn take_free(mut self, name: &str) -> Result<Identity, Error> {
+        let folder = self.folder;
+        match rustix::fs::renameat_with(folder, &*self.name, folder, name, RenameFlags::NOREPLACE) {
+            Ok(()) => self.is_named = true,
+            // File systems that do not know such a rename may know links, which also replace nothing.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                rustix::fs::linkat(folder, &*self.name, folder, name, AtFlags::empty()).map_err(taken)?;
+            }
+            Err(error) => return Err(taken(error)),
+        }
+        self.identity()
+    }
+
+    /// The file's identity under its name: taking it changed the inode. The descriptor is the file, whatever has the name
+    /// by now.
+    fn identity(self) -> Result<Identity, Error> {
+        let named = self.file.try_clone();
+        drop(self);
+        named.and_then(|file| identity_of(&file)).map_err(Error::from_io)
+    }
+}
+
+/// Numbers are not used twice in a process; so many others cannot have had all of them.
+const NAMES_TRIED_MAX: usize = 1000;
+
+fn taken(error: Errno) -> Error {
+    match error {
+        Errno::EXIST => Error::new(ErrorKind::Changed, "wanted to write where nothing is, found a file"),
+        Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS => {
+            Error::new(ErrorKind::Unsupported, "this file system cannot write a file only where nothing is")
+        }
+        error => Error::from_io(error.into()),
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if !self.is_named {
+            // What cannot be removed is left: it has no name that anyone reads.
+            let _ = rustix::fs::unlinkat(self.folder, &*self.name, AtFlags::empty());
+        }
+    }
+}
