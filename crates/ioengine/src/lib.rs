@@ -100,7 +100,7 @@ pub use media::cloud::{
 pub use media::faulty::{FaultPlan, FaultyMedium};
 pub use media::files::{FileAccess, LocalFiles};
 pub use media::memory::MemoryMedium;
-pub use media::simulated::{SimulatedConfig, SimulatedRemote};
+pub use media::simulated::{Answers, SimulatedConfig, SimulatedRemote};
 pub use medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject, RemoteSource};
 pub use ranges::RangeRead;
 pub use remote::{CancelFlag, FetchRequest, Fetched, Reply};

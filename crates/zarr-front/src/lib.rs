@@ -16,6 +16,7 @@ mod groups;
 mod index_cache;
 mod metadata;
 mod node;
+mod node_documents;
 mod placement;
 mod plan_memory;
 mod raveling;

@@ -3,11 +3,11 @@
 use crate::array::Array;
 use crate::decoded_cache::DecodedCache;
 use crate::group::Group;
-use crate::metadata::{ArrayMetadata, Consolidated, GroupMetadata, NodeMetadata};
-use crate::store::{Store, join};
+use crate::metadata::NodeMetadata;
+use crate::node_documents::{Likely, read_at_once, read_in_turn};
+use crate::store::Store;
 use crate::{Error, ErrorKind};
 use std::path::Path;
-use swath_ioengine::Engine;
 
 /// What a path of a hierarchy is.
 #[derive(Clone, Debug)]
@@ -64,36 +64,23 @@ pub(crate) fn node_path(path: &str) -> Result<String, Error> {
 
 /// Opens the node at `path`: `zarr.json` first, then `.zarray`, then `.zgroup`.
 pub(crate) fn open_node(store: &Store, path: &str) -> Result<Node, Error> {
-    let path = &*node_path(path)?;
-    let engine = Engine::global();
-    let key = |name: &str| join(path, name);
-    if let Some(bytes) = store.document(&engine, &key("zarr.json"))? {
-        let metadata = NodeMetadata::parse_v3(&bytes, &store.describe(&key("zarr.json")))?;
-        return from_metadata(store, path, metadata);
+    let path = node_path(path)?;
+    if store.is_remote() {
+        let mut opened = open_nodes(store, &[path], Likely::Anything);
+        return opened.pop().unwrap_or_else(|| Err(Error::new(ErrorKind::Internal, "a node was not opened")));
     }
-    if let Some(bytes) = store.document(&engine, &key(".zarray"))? {
-        let attributes = store.document(&engine, &key(".zattrs"))?;
-        let name = store.describe(&key(".zarray"));
-        let metadata = ArrayMetadata::parse_v2(&bytes, attributes.as_deref(), &name)?;
-        return from_metadata(store, path, NodeMetadata::Array(Box::new(metadata)));
+    let metadata = read_in_turn(store, &path)?;
+    from_metadata(store, &path, metadata)
+}
+
+/// Opens the nodes at `paths`, which are in their normal form, in as few round trips as their store allows.
+pub(crate) fn open_nodes(store: &Store, paths: &[String], likely: Likely) -> Vec<Result<Node, Error>> {
+    if !store.is_remote() {
+        return paths.iter().map(|path| open_node(store, path)).collect();
     }
-    let group = store.document(&engine, &key(".zgroup"))?;
-    let consolidated = store.document(&engine, &key(".zmetadata"))?;
-    let consolidated = consolidated
-        .map(|bytes| Consolidated::parse_v2(&bytes, &store.describe(&key(".zmetadata"))))
-        .transpose()?;
-    if let Some(bytes) = group {
-        let attributes = store.document(&engine, &key(".zattrs"))?;
-        let metadata =
-            GroupMetadata::parse_v2(&bytes, attributes.as_deref(), &store.describe(&key(".zgroup")))?;
-        let metadata = match consolidated {
-            Some(consolidated) => metadata.with_consolidated(consolidated),
-            None => metadata,
-        };
-        return from_metadata(store, path, NodeMetadata::Group(metadata));
-    }
-    let message = "found neither zarr.json nor .zarray nor .zgroup";
-    Err(Error::new(ErrorKind::NotFound, message).with_object(&store.describe(path)))
+    let metadata = read_at_once(store, paths, likely);
+    let opened = paths.iter().zip(metadata).map(|(path, metadata)| from_metadata(store, path, metadata?));
+    opened.collect()
 }
 
 /// Makes the node that checked metadata describes.

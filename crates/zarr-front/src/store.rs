@@ -3,9 +3,10 @@
 use crate::{Error, ErrorKind};
 use bytes::Bytes;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use swath_ioengine::{
-    ByteRange, Engine, Entry, FileAccess, LocalFiles, Medium, MemoryMedium, ObjectRef, RemoteStats,
+    ByteRange, Engine, Entry, FileAccess, LocalFiles, Medium, MemoryMedium, ObjectRef, RangeRead,
+    RemoteStats, RunOptions,
 };
 
 /// Largest metadata document that is read, in bytes. Consolidated metadata of tens of thousands of arrays fits.
@@ -108,13 +109,85 @@ impl Store {
         ObjectRef { medium: self.medium.clone(), key }
     }
 
-    /// The bytes of a metadata document; `None` where there is none.
-    pub(crate) fn document(&self, engine: &Engine, key: &str) -> Result<Option<Bytes>, Error> {
+    /// True where every look costs a round trip.
+    pub(crate) fn is_remote(&self) -> bool {
+        matches!(self.medium, Medium::Remote(_))
+    }
+
+    /// A metadata document that is there, or is not.
+    ///
+    /// # Errors
+    ///
+    /// Whatever else a read of it comes to.
+    pub(crate) fn document(&self, engine: &Engine, key: &str) -> Result<Document, Error> {
         let range = ByteRange::Whole { len_max: DOCUMENT_BYTES_MAX };
-        match engine.read_object(&self.object(key), range) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == swath_ioengine::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::from(error).with_object(&self.describe(key))),
+        match self.judged(key, engine.read_object(&self.object(key), range)) {
+            Document::Denied(error) | Document::Failed(error) => Err(error),
+            found => Ok(found),
+        }
+    }
+
+    /// Many metadata documents, all asked for at once, each for at most `len_max` bytes at first: what is under way
+    /// counts as if it were of that length.
+    ///
+    /// # Errors
+    ///
+    /// What ended the read as a whole.
+    pub(crate) fn documents(
+        &self,
+        engine: &Engine,
+        keys: &[String],
+        len_max: u64,
+    ) -> Result<Vec<Document>, Error> {
+        let mut found = self.read_wholes(engine, keys, len_max)?;
+        let is_long = |result: &Result<Bytes, swath_ioengine::Error>| {
+            result.as_ref().is_err_and(|error| error.kind() == swath_ioengine::ErrorKind::LimitExceeded)
+        };
+        let long: Vec<usize> = (0..keys.len()).filter(|number| is_long(&found[*number])).collect();
+        if !long.is_empty() {
+            let keys: Vec<String> = long.iter().map(|number| keys[*number].clone()).collect();
+            let again = self.read_wholes(engine, &keys, DOCUMENT_BYTES_MAX)?;
+            for (number, again) in long.into_iter().zip(again) {
+                found[number] = again;
+            }
+        }
+        Ok(keys.iter().zip(found).map(|(key, found)| self.judged(key, found)).collect())
+    }
+
+    /// Whole objects of at most `len_max` bytes, in one batch.
+    fn read_wholes(
+        &self,
+        engine: &Engine,
+        keys: &[String],
+        len_max: u64,
+    ) -> Result<Vec<Result<Bytes, swath_ioengine::Error>>, Error> {
+        let objects: Vec<ObjectRef> = keys.iter().map(|key| self.object(key)).collect();
+        let read = |object| RangeRead { object, range: ByteRange::Whole { len_max } };
+        let reads: Vec<RangeRead> = (0..keys.len()).map(read).collect();
+        let undelivered =
+            || Err(swath_ioengine::Error::new(swath_ioengine::ErrorKind::Internal, "never delivered"));
+        let found: Vec<Mutex<_>> = keys.iter().map(|_| Mutex::new(undelivered())).collect();
+        let keep = |number: usize, result: Result<&[u8], swath_ioengine::Error>| {
+            if let Some(slot) = found.get(number) {
+                *slot.lock().unwrap_or_else(PoisonError::into_inner) = result.map(Bytes::copy_from_slice);
+            }
+        };
+        let run = engine.read_ranges(&objects, &reads, keep, &RunOptions::default());
+        run.map_err(|error| Error::from(error).with_object(&self.describe("")))?;
+        Ok(found.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect())
+    }
+
+    fn judged(&self, key: &str, found: Result<Bytes, swath_ioengine::Error>) -> Document {
+        let error = match found {
+            Ok(bytes) => return Document::Here(bytes),
+            Err(error) => error,
+        };
+        let kind = error.kind();
+        let named = || Error::from(error).with_object(&self.describe(key));
+        match kind {
+            swath_ioengine::ErrorKind::NotFound => Document::Missing,
+            swath_ioengine::ErrorKind::PermissionDenied => Document::Denied(named()),
+            _ => Document::Failed(named()),
         }
     }
 
@@ -128,6 +201,19 @@ impl Store {
             Err(error) => Err(Error::from(error).with_object(&self.describe(path))),
         }
     }
+}
+
+/// What a look for a metadata document came to.
+#[derive(Clone, Debug)]
+pub(crate) enum Document {
+    /// These bytes.
+    Here(Bytes),
+    /// There is none.
+    Missing,
+    /// It may not be looked at, or is not there: stores that must not be listed say the same of both.
+    Denied(Error),
+    /// It could not be read.
+    Failed(Error),
 }
 
 /// Why a path is no directory.

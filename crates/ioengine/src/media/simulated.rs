@@ -28,8 +28,23 @@ pub struct SimulatedConfig {
     pub unavailable_per_mille: u32,
     /// Requests of a thousand that are never answered: their reply is dropped.
     pub dropped_per_mille: u32,
+    /// What it says that requests and bytes cost.
+    pub cost: CostModel,
+    /// When requests are answered.
+    pub answers: Answers,
     /// Seed of jitter and faults.
     pub seed: u64,
+}
+
+/// When a [`SimulatedRemote`] answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Answers {
+    /// Each request after its own latency, jitter and transfer.
+    #[default]
+    EachInTime,
+    /// All together, once none came for the latency: what is asked for without waiting for another answer is one round,
+    /// however slowly it is asked. For counting round trips.
+    InRounds,
 }
 
 impl Default for SimulatedConfig {
@@ -40,6 +55,8 @@ impl Default for SimulatedConfig {
             bytes_per_second: None,
             unavailable_per_mille: 0,
             dropped_per_mille: 0,
+            cost: CostModel { request_cost_ns: 10_000.0, byte_cost_ns: 0.1 },
+            answers: Answers::EachInTime,
             seed: 1,
         }
     }
@@ -66,6 +83,13 @@ struct NetworkState {
     random: Random,
     writes: u64,
     requests: u64,
+    /// Bytes of bodies answered.
+    bytes: u64,
+    /// Times that a request came while none was pending.
+    rounds: u64,
+    listings: u64,
+    /// Most requests pending at once.
+    pending_max: usize,
     pending: BinaryHeap<Reverse<Pending>>,
     stop: bool,
 }
@@ -107,6 +131,10 @@ impl SimulatedRemote {
             random: Random::new(config.seed),
             writes: 0,
             requests: 0,
+            bytes: 0,
+            rounds: 0,
+            listings: 0,
+            pending_max: 0,
             pending: BinaryHeap::new(),
             stop: false,
         };
@@ -129,6 +157,17 @@ impl SimulatedRemote {
     /// Requests received so far.
     pub fn requests(&self) -> u64 {
         lock(&self.0.network.state).requests
+    }
+
+    /// Listings asked for so far, which are not among the requests.
+    pub fn listings(&self) -> u64 {
+        lock(&self.0.network.state).listings
+    }
+
+    /// Times that a request came while none was pending: where answers come [in rounds](Answers::InRounds), the round trips
+    /// that were waited for.
+    pub fn rounds(&self) -> u64 {
+        lock(&self.0.network.state).rounds
     }
 
     /// The medium, as arrays and batches take it.
@@ -178,7 +217,7 @@ impl RemoteSource for Remote {
     }
 
     fn cost(&self) -> CostModel {
-        CostModel { request_cost_ns: 10_000.0, byte_cost_ns: 0.1 }
+        self.config.cost
     }
 
     fn fetch(&self, request: FetchRequest, reply: Reply) {
@@ -186,21 +225,28 @@ impl RemoteSource for Remote {
         let mut result = self.look_up(&request);
         let mut state = lock(&self.network.state);
         state.requests += 1;
+        state.rounds += u64::from(state.pending.is_empty());
         let jitter_ns = u64::try_from(self.config.jitter.as_nanos()).unwrap_or(u64::MAX);
         let jitter = Duration::from_nanos(state.random.below(jitter_ns));
         if state.random.chance(self.config.unavailable_per_mille) {
             result = Err(Error::new(ErrorKind::Unavailable, "injected: service unavailable (503)"));
         }
+        state.bytes += result.as_ref().map_or(0, |fetched| storage_len(fetched.bytes.len()));
         let answer =
             if state.random.chance(self.config.dropped_per_mille) { None } else { Some((reply, result)) };
         let due = Instant::now() + self.config.latency + jitter + transfer;
         let number = state.requests;
         state.pending.push(Reverse(Pending { due, number, answer }));
+        state.pending_max = state.pending_max.max(state.pending.len());
+        if self.config.answers == Answers::InRounds {
+            state.hold_round(due);
+        }
         drop(state);
         self.network.changed.notify_one();
     }
 
     fn list(&self, prefix: &str) -> Result<Vec<Entry>, Error> {
+        lock(&self.network.state).listings += 1;
         let objects = lock(&self.objects);
         Ok(list_keys(objects.iter().map(|(key, (bytes, _))| (key.as_ref(), bytes.len())), prefix))
     }
@@ -219,7 +265,31 @@ impl RemoteSource for Remote {
     }
 
     fn stats(&self) -> RemoteStats {
-        RemoteStats { requests: lock(&self.network.state).requests, ..RemoteStats::default() }
+        let state = lock(&self.network.state);
+        RemoteStats {
+            requests: state.requests,
+            bytes_received: state.bytes,
+            in_flight: storage_len(state.pending.len()),
+            in_flight_max: storage_len(state.pending_max),
+            ..RemoteStats::default()
+        }
+    }
+}
+
+impl NetworkState {
+    /// Takes the answers that are due, all of a round at once: what is asked for on their account is another round.
+    fn take_due(&mut self, now: Instant) -> Vec<(Reply, Result<Fetched, Error>)> {
+        let mut answers = Vec::new();
+        while self.pending.peek().is_some_and(|Reverse(pending)| pending.due <= now) {
+            answers.extend(self.pending.pop().and_then(|Reverse(pending)| pending.answer));
+        }
+        answers
+    }
+
+    /// Holds all answers until `due`.
+    fn hold_round(&mut self, due: Instant) {
+        let held = std::mem::take(&mut self.pending).into_iter();
+        self.pending = held.map(|Reverse(pending)| Reverse(Pending { due, ..pending })).collect();
     }
 }
 
@@ -239,9 +309,9 @@ impl Network {
             let due = state.pending.peek().map(|Reverse(pending)| pending.due);
             state = match due {
                 Some(due) if due <= now => {
-                    let answer = state.pending.pop().and_then(|Reverse(pending)| pending.answer);
+                    let answers = state.take_due(now);
                     drop(state);
-                    if let Some((reply, result)) = answer {
+                    for (reply, result) in answers {
                         reply.complete(result);
                     }
                     lock(&self.state)

@@ -21,4 +21,5 @@ mod hostile;
 mod limits;
 mod metadata;
 mod oracle;
+mod round_trips;
 mod written;
