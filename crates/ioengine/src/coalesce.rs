@@ -72,9 +72,27 @@ pub(crate) struct MergePolicy {
     pub(crate) merged_bytes_max: usize,
     pub(crate) merged_parts_max: usize,
     pub(crate) split_bytes: usize,
+    /// Bounds what is read over beside what is wanted; `None` where only the width of each gap counts.
+    pub(crate) bridged: Option<BridgedShare>,
     /// Offsets and lengths of issued reads are multiples of this many bytes: a power of two, of which `split_bytes` is a
     /// multiple. 1 for reads through the page cache.
     pub(crate) alignment: u64,
+}
+
+/// How many bytes may be read over to save requests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BridgedShare {
+    /// Of a hundred wanted bytes.
+    pub(crate) percent: u64,
+    /// However little is wanted.
+    pub(crate) bytes: u64,
+}
+
+impl BridgedShare {
+    fn bytes_max(&self, wanted: u64) -> u64 {
+        let share = u128::from(wanted) * u128::from(self.percent) / 100;
+        u64::try_from(share).unwrap_or(u64::MAX).max(self.bytes)
+    }
 }
 
 /// Appends the reads that cover `parts` to `reads`, and to `splits`, for each split part, its index and the number of
@@ -88,20 +106,24 @@ pub(crate) fn coalesce(
     if !parts.is_sorted_by_key(|part| part.offset) {
         parts.sort_unstable_by_key(|part| (part.offset, part.read));
     }
+    let mut bridges = Bridges::new(parts, policy);
     let mut first = 0;
     while first < parts.len() {
-        let run = run_len(&parts[first..], policy);
+        let run = run_len(&parts[first..], policy, &mut bridges);
         if run == 1 && policy.split_bytes < parts[first].len {
             split(&parts[first], part_index(first), policy, reads, splits);
         } else {
             reads.push(covering(&parts[first..first + run], part_index(first), policy.alignment));
+        }
+        if policy.bridged.is_some() {
+            bridges.pass(&parts[first..first + run]);
         }
         first += run;
     }
 }
 
 /// How many of the leading parts one read covers: at least one.
-fn run_len(parts: &[Part], policy: &MergePolicy) -> usize {
+fn run_len(parts: &[Part], policy: &MergePolicy, bridges: &mut Bridges) -> usize {
     let first = &parts[0];
     if first.placement == Placement::Target {
         return 1;
@@ -112,8 +134,8 @@ fn run_len(parts: &[Part], policy: &MergePolicy) -> usize {
         let part_end = part.offset + storage_len(part.len);
         let joins = part.placement == Placement::Buffered
             && run < policy.merged_parts_max
-            && part.offset.saturating_sub(end) <= policy.gap_bytes_max
-            && end.max(part_end) - first.offset <= storage_len(policy.merged_bytes_max);
+            && end.max(part_end) - first.offset <= storage_len(policy.merged_bytes_max)
+            && bridges.take(end, part.offset);
         if !joins {
             break;
         }
@@ -121,6 +143,76 @@ fn run_len(parts: &[Part], policy: &MergePolicy) -> usize {
         run += 1;
     }
     run
+}
+
+/// Which gaps are read over.
+struct Bridges {
+    /// Gaps of fewer bytes all are.
+    below: u64,
+    /// So many of those of exactly as many bytes are.
+    equal: usize,
+    /// Where the reads before this one end, as far as that matters.
+    reached: u64,
+}
+
+impl Bridges {
+    /// All gaps that cost less than another request; where what is read over shall stay a share of what is wanted, as many
+    /// of them as that allows. Each saves one request, whatever its width: the narrowest are taken.
+    fn new(parts: &[Part], policy: &MergePolicy) -> Bridges {
+        let all = Bridges { below: policy.gap_bytes_max.saturating_add(1), equal: 0, reached: 0 };
+        let Some(share) = &policy.bridged else { return all };
+        let (wanted, mut gaps) = gaps(parts, policy.gap_bytes_max);
+        let mut left = share.bytes_max(wanted);
+        gaps.sort_unstable();
+        for same in gaps.chunk_by(|a, b| a == b) {
+            let (gap, count) = (same[0], storage_len(same.len()));
+            let affordable = left / gap;
+            if affordable < count {
+                let equal = usize::try_from(affordable).unwrap_or(usize::MAX);
+                return Bridges { below: gap, equal, reached: 0 };
+            }
+            left -= gap * count;
+        }
+        all
+    }
+
+    /// Whether to read from `end` on to `offset`.
+    fn take(&mut self, end: u64, offset: u64) -> bool {
+        let gap = offset.saturating_sub(end);
+        // What an earlier read covers is no gap between what is wanted: it was not counted as one.
+        if gap != 0 && end < self.reached {
+            return false;
+        }
+        if gap < self.below {
+            return true;
+        }
+        if gap != self.below || self.equal == 0 {
+            return false;
+        }
+        self.equal -= 1;
+        true
+    }
+
+    /// Notes that these parts are read.
+    fn pass(&mut self, parts: &[Part]) {
+        let ends = parts.iter().map(|part| part.offset.saturating_add(storage_len(part.len)));
+        self.reached = ends.fold(self.reached, u64::max);
+    }
+}
+
+/// The bytes that parts cover, and the gaps between them of at most `gap_bytes_max` bytes. Parts are sorted by offset.
+fn gaps(parts: &[Part], gap_bytes_max: u64) -> (u64, Vec<u64>) {
+    let (mut wanted, mut end, mut gaps) = (0, 0, Vec::new());
+    for part in parts {
+        let part_end = part.offset.saturating_add(storage_len(part.len));
+        let gap = part.offset.saturating_sub(end);
+        if wanted != 0 && gap != 0 && gap <= gap_bytes_max {
+            gaps.push(gap);
+        }
+        wanted += part_end.saturating_sub(end.max(part.offset));
+        end = end.max(part_end);
+    }
+    (wanted, gaps)
 }
 
 fn covering(parts: &[Part], first_part: u32, alignment: u64) -> PhysicalRead {
@@ -178,6 +270,7 @@ mod tests {
         merged_bytes_max: 1000,
         merged_parts_max: 4,
         split_bytes: 2000,
+        bridged: None,
         alignment: 1,
     };
 
@@ -189,6 +282,14 @@ mod tests {
         let (mut reads, mut splits) = (Vec::new(), Vec::new());
         coalesce(parts, policy, &mut reads, &mut splits);
         reads.iter().map(|read| (read.offset(), read.range.len_max(), read.part_count)).collect()
+    }
+
+    /// Bytes that the parts of an unsplit read cover.
+    fn union_len(parts: &[Part], read: &PhysicalRead) -> u64 {
+        match read.share {
+            Share::Whole => gaps(&parts[read.first_part as usize..][..read.part_count as usize], 0).0,
+            Share::Split { .. } => 0,
+        }
     }
 
     #[test]
@@ -234,6 +335,28 @@ mod tests {
     }
 
     #[test]
+    fn the_narrowest_gaps_are_bridged_up_to_a_share_of_what_is_wanted() {
+        let share = |percent, bytes| MergePolicy {
+            bridged: Some(BridgedShare { percent, bytes }),
+            merged_parts_max: 100,
+            ..POLICY
+        };
+        // 400 bytes wanted; gaps of 60, 20, 30.
+        let mut parts = [part(0, 100, 0), part(160, 100, 1), part(280, 100, 2), part(410, 100, 3)];
+        assert_eq!(planned(&mut parts, &share(25, 0)), [(0, 100, 1), (160, 350, 3)]);
+        assert_eq!(planned(&mut parts, &share(5, 0)), [(0, 100, 1), (160, 220, 2), (410, 100, 1)]);
+        assert_eq!(planned(&mut parts, &share(5, 110)), [(0, 510, 4)]);
+        assert_eq!(planned(&mut parts, &share(0, 0)).len(), 4);
+        // Of gaps of one width, as many as fit.
+        let mut parts: Vec<Part> = (0..11).map(|index| part(u64::from(index) * 30, 20, index)).collect();
+        let lens: Vec<u32> = planned(&mut parts, &share(25, 0)).iter().map(|read| read.2).collect();
+        assert_eq!(lens, [6, 1, 1, 1, 1, 1]);
+        // What touches or overlaps is read together at no cost.
+        let mut parts = [part(0, 100, 0), part(100, 100, 1), part(150, 100, 2)];
+        assert_eq!(planned(&mut parts, &share(0, 0)), [(0, 250, 3)]);
+    }
+
+    #[test]
     fn aligned_reads_cover_their_parts() {
         let policy = MergePolicy { alignment: 512, split_bytes: 2048, ..POLICY };
         assert_eq!(planned(&mut [part(700, 100, 0)], &policy), [(512, 512, 1)]);
@@ -250,9 +373,11 @@ mod tests {
             gap in 0u64..300,
             parts_max in 1usize..8,
             shift in 0u32..10,
+            percent in prop::option::of(0u64..200),
         ) {
             let policy = MergePolicy {
-                gap_bytes_max: gap, merged_parts_max: parts_max, alignment: 1 << shift, split_bytes: 2048, ..POLICY
+                gap_bytes_max: gap, merged_parts_max: parts_max, alignment: 1 << shift, split_bytes: 2048,
+                bridged: percent.map(|percent| BridgedShare { percent, bytes: 50 }), ..POLICY
             };
             let mut parts: Vec<Part> = ranges.iter().enumerate()
                 .map(|(index, (offset, len))| part(*offset, *len, u32::try_from(index).unwrap())).collect();
@@ -286,6 +411,13 @@ mod tests {
                 let slack = bytes as u64 + gap * u64::from(read.part_count) + 2 * policy.alignment;
                 prop_assert!(end - start <= slack);
                 prop_assert!(read.part_count as usize <= parts_max);
+            }
+            if let Some(percent) = percent && shift == 0 {
+                let (wanted, _) = gaps(&parts, u64::MAX);
+                let sent: u64 = reads.iter().map(|read| union_len(&parts, read)).sum();
+                let issued: u64 = reads.iter().filter(|read| read.share == Share::Whole)
+                    .map(|read| read.range.len_max()).sum();
+                prop_assert!(issued - sent <= (wanted * percent / 100).max(50), "{issued} for {sent}");
             }
             for (part, covered) in parts.iter().zip(covered) {
                 prop_assert_eq!(part.len, covered);

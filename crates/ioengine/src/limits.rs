@@ -8,8 +8,8 @@ use std::time::Duration;
 /// item is admitted alone), plus per lane one window, `pooled_bytes_max`, 4 MiB of bytes served from mappings, and the
 /// codecs' scratch.
 ///
-/// A bound of zero where nothing could work (no lane, no read in flight) is taken as one; `split_bytes` is at least a
-/// page. [`Engine::config`](crate::Engine::config) tells what is in force.
+/// A bound of zero where nothing could work (no lane, no read in flight) is taken as one; reads are split into parts of at
+/// least a page. [`Engine::config`](crate::Engine::config) tells what is in force.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     /// Lanes, each a thread. Default: the processors this process may run on, at most 64.
@@ -35,13 +35,28 @@ pub struct Limits {
     /// Bytes in flight (asked for, or read and not yet delivered), over all lanes. Default 256 MiB, or 16 MiB for each lane
     /// and one more where that is larger: reads above a lane's share are admitted one at a time over all lanes.
     pub in_flight_bytes_max: usize,
-    /// Bytes of one merged read. Default 256 KiB, so that the bytes are still in a 1 MiB second-level cache
+    /// Bytes of one merged read of a local medium. Default 256 KiB, so that the bytes are still in a 1 MiB second-level cache
     /// when they are decoded. Not measured against other values.
     pub merged_bytes_max: usize,
-    /// Logical reads in one merged read. Default 64, so that one lane is not handed a whole crop.
+    /// Logical reads in one merged read of a local medium. Default 64, so that one lane is not handed a whole crop.
     pub merged_parts_max: usize,
-    /// A logical read of more bytes than this is split into parallel parts. Default 2 MiB.
+    /// A logical read of a local medium of more bytes than this is split into parallel parts. Default 2 MiB.
     pub split_bytes: usize,
+    /// Bytes of one merged read of a remote medium. Default 8 MiB: there a request costs more than a cache miss. Not
+    /// measured against other values.
+    pub remote_merged_bytes_max: usize,
+    /// Logical reads in one merged read of a remote medium. Default 4,096, which bounds what one answer has a lane decode.
+    pub remote_merged_parts_max: usize,
+    /// A logical read of a remote medium of more bytes than this is split into parallel parts. Default 8 MiB. Not measured
+    /// against other values.
+    pub remote_split_bytes: usize,
+    /// Bytes that reads of a remote medium may bring beside what is wanted, where that saves requests: so many of a hundred
+    /// wanted bytes of a window (or [`Limits::remote_bridged_bytes`], where that is more). The narrowest gaps are read
+    /// over first. Default 25.
+    pub remote_bridged_percent: u64,
+    /// Bytes that reads of a window of a remote medium may bring beside what is wanted, however little that is. Default
+    /// 16 KiB.
+    pub remote_bridged_bytes: u64,
     /// Logical reads in one window. A plan that pushes more is refused. Default 16,384.
     pub window_reads_max: usize,
     /// Batches of at most this many reads, by their own estimate, run on the calling thread. Default 64.
@@ -77,6 +92,11 @@ impl Default for Limits {
             merged_bytes_max: 256 << 10,
             merged_parts_max: 64,
             split_bytes: 2 << 20,
+            remote_merged_bytes_max: 8 << 20,
+            remote_merged_parts_max: 4096,
+            remote_split_bytes: 8 << 20,
+            remote_bridged_percent: 25,
+            remote_bridged_bytes: 16 << 10,
             window_reads_max: 16_384,
             inline_reads_max: 64,
             inline_bytes_max: 512 << 10,
@@ -102,6 +122,8 @@ impl Limits {
             in_flight_bytes_max: self.in_flight_bytes_max.max(1),
             merged_parts_max: self.merged_parts_max.max(1),
             split_bytes: self.split_bytes.max(SPLIT_BYTES_MIN),
+            remote_merged_parts_max: self.remote_merged_parts_max.max(1),
+            remote_split_bytes: self.remote_split_bytes.max(SPLIT_BYTES_MIN),
             window_reads_max: self.window_reads_max.clamp(1, WINDOW_READS_MAX),
             park_max: self.park_max.max(PARK_MIN),
             ..self

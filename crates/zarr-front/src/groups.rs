@@ -55,8 +55,8 @@ const WHOLE: u64 = u64::MAX;
 const OBJECTS_MAX: usize = 1 << 26;
 
 impl Groups {
-    /// Groups the results of `output` by object; a window holds at most `reads_max` chunks.
-    pub(crate) fn new(output: &Output<'_>, compiled: &Compiled, reads_max: u64) -> Result<Groups, Error> {
+    /// Groups the results of `output` by object, whose chunks go into windows by `slabs`.
+    pub(crate) fn new(output: &Output<'_>, compiled: &Compiled, slabs: Slabs) -> Result<Groups, Error> {
         if cell_count(&compiled.objects).is_none() {
             return Err(Error::unsupported("an array of more than 2^64 stored objects"));
         }
@@ -75,7 +75,7 @@ impl Groups {
         // Those of one object stay in the order of results.
         sort_by_number(&mut members, &mut SortMemory::default(), |member| member.object);
         let mut groups = Groups {
-            slabs: Slabs::new(&compiled.chunks_per_object, reads_max),
+            slabs,
             objects: Vec::new(),
             results: Vec::with_capacity(members.len()),
             result_starts: Vec::new(),

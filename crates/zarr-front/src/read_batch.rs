@@ -8,6 +8,7 @@ use crate::index_cache::IndexCache;
 use crate::placement::{Placement, Placements, part_of};
 use crate::shard_index::index_range;
 use crate::shards::{InnerKey, Shard, Shards};
+use crate::slabs::Slabs;
 use crate::{Error, ErrorKind};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -100,7 +101,12 @@ impl<'m> ReadBatch<'m> {
         engine: &Engine,
     ) -> Result<ReadBatch<'m>, Error> {
         let reads_max = swath_ioengine::storage_len(engine.config().limits.window_reads_max);
-        let groups = Groups::new(&results.output, &array.inner.compiled, reads_max)?;
+        let chunks = &array.inner.compiled.chunks_per_object;
+        let slabs = match array.inner.store.is_remote() {
+            true => Slabs::of_whole_objects(chunks, reads_max),
+            false => Slabs::new(chunks, reads_max),
+        };
+        let groups = Groups::new(&results.output, &array.inner.compiled, slabs)?;
         Ok(ReadBatch {
             array: Arc::clone(&array.inner),
             results: Arc::clone(results),

@@ -23,6 +23,15 @@ const WINDOW_TILES: u64 = 512;
 const SLAB_CHUNKS_MAX: u64 = 256;
 
 impl Slabs {
+    /// For media whose requests are dear: all that is wanted of an object is one window, of at most `reads_max` chunks.
+    /// Writers lay chunks out as they like, in Morton order say, and what touches is only read together where it is
+    /// planned together.
+    pub(crate) fn of_whole_objects(chunks_per_object: &[u64], reads_max: u64) -> Slabs {
+        let Slabs { axes, .. } = Slabs::new(chunks_per_object, reads_max);
+        let slab: u64 = chunks_per_object[axes..].iter().product();
+        Slabs { axes, per_window: (reads_max / slab.max(1)).max(1), window_tiles: reads_max }
+    }
+
     /// The fewest leading axes whose slabs, and windows of them, are of at most `reads_max` chunks.
     pub(crate) fn new(chunks_per_object: &[u64], reads_max: u64) -> Slabs {
         let slab_max = SLAB_CHUNKS_MAX.min(reads_max);
@@ -62,5 +71,18 @@ mod tests {
         assert_eq!(cut(&[], 1), (0, 1));
         assert_eq!(cut(&[32, 32], 16), (2, 16));
         assert_eq!(cut(&[32, 32], 1), (2, 1));
+    }
+
+    #[test]
+    fn whole_objects_are_one_window_where_it_holds_them() {
+        let cut = |extents: &[u64], reads_max| {
+            let slabs = Slabs::of_whole_objects(extents, reads_max);
+            (slabs.axes, slabs.per_window, slabs.window_tiles)
+        };
+        assert_eq!(cut(&[1, 10, 16, 16], 16_384), (2, 64, 16_384));
+        assert_eq!(cut(&[1, 1, 1, 1], 16_384), (0, 16_384, 16_384));
+        assert_eq!(cut(&[1024, 32], 16_384), (1, 512, 16_384));
+        assert_eq!(cut(&[32, 32], 1), (2, 1, 1));
+        assert_eq!(cut(&[], 1), (0, 1, 1));
     }
 }

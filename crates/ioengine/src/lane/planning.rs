@@ -7,7 +7,7 @@ use super::{Allowance, Lane, Site};
 use crate::batch::PlanContext;
 use crate::batch_state::{BatchState, Reach, Work};
 use crate::blocks::Blocks;
-use crate::coalesce::{MergePolicy, Part, PhysicalRead, Placement, Share, coalesce};
+use crate::coalesce::{BridgedShare, MergePolicy, Part, PhysicalRead, Placement, Share, coalesce};
 use crate::driver::DriverSite;
 use crate::error::medium_panicked;
 use crate::handle_cache::Found;
@@ -169,22 +169,14 @@ impl Lane {
             Ok(station) => station,
             Err(error) => return self.refuse(window, &error),
         };
-        let limits = &self.shared.config.limits;
         let lends = self.stations[station].lends();
-        // What is memory already gains nothing from merging or splitting.
-        let resident = medium.is_some() && lends;
         let alignment = window.alignment();
-        let split_bytes = match memory_len(alignment) {
-            Ok(alignment) if !resident => limits.split_bytes.next_multiple_of(alignment),
-            Ok(_) | Err(_) => usize::MAX,
+        let limits = &self.shared.config.limits;
+        let policy = match medium {
+            None => remote_policy(&cost, limits),
+            Some(_) => local_policy(&cost, limits, lends, alignment),
         };
-        let policy = MergePolicy {
-            gap_bytes_max: cost.gap_bytes_max(),
-            merged_bytes_max: limits.merged_bytes_max,
-            merged_parts_max: if resident { 1 } else { limits.merged_parts_max },
-            split_bytes,
-            alignment,
-        };
+        let split_bytes = policy.split_bytes;
         let at_once = locate(&mut window, lends, policy.split_bytes);
         self.split_plan.clear();
         let WindowMemory { parts, physical, splits, .. } = &mut window.memory;
@@ -334,6 +326,35 @@ impl Lane {
         if self.spare_windows.len() < SPARE_WINDOWS_MAX {
             self.spare_windows.push(memory);
         }
+    }
+}
+
+/// How reads of a local medium are merged and split. What is memory already (`lends`) gains nothing from either.
+fn local_policy(cost: &CostModel, limits: &Limits, lends: bool, alignment: u64) -> MergePolicy {
+    let split_bytes = match memory_len(alignment) {
+        Ok(alignment) if !lends => limits.split_bytes.next_multiple_of(alignment),
+        Ok(_) | Err(_) => usize::MAX,
+    };
+    MergePolicy {
+        gap_bytes_max: cost.gap_bytes_max(),
+        merged_bytes_max: limits.merged_bytes_max,
+        merged_parts_max: if lends { 1 } else { limits.merged_parts_max },
+        split_bytes,
+        bridged: None,
+        alignment,
+    }
+}
+
+/// How reads of a remote medium are merged and split.
+fn remote_policy(cost: &CostModel, limits: &Limits) -> MergePolicy {
+    let bridged = BridgedShare { percent: limits.remote_bridged_percent, bytes: limits.remote_bridged_bytes };
+    MergePolicy {
+        gap_bytes_max: cost.gap_bytes_max(),
+        merged_bytes_max: limits.remote_merged_bytes_max,
+        merged_parts_max: limits.remote_merged_parts_max,
+        split_bytes: limits.remote_split_bytes,
+        bridged: Some(bridged),
+        alignment: 1,
     }
 }
 

@@ -1,10 +1,10 @@
 //! Requests and round trips to remote stores, counted.
 
-use crate::written::Spec;
+use crate::written::{Spec, Written};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
-use swath_ioengine::{Answers, SimulatedConfig, SimulatedRemote};
-use swath_zarr_front::{Array, ErrorKind, Group, Node, Store};
+use swath_ioengine::{Answers, Engine, EngineConfig, SimulatedConfig, SimulatedRemote};
+use swath_zarr_front::{Array, ErrorKind, Group, Node, Selection, Store};
 
 /// A store whose round trips can be counted: a round ends once nothing was asked for this long.
 pub(crate) fn remote() -> SimulatedRemote {
@@ -137,4 +137,56 @@ fn long_documents_take_one_more_request() {
     let (group, requests, rounds) = cost(&remote, || Group::open_in(&store(&remote), "").unwrap());
     assert_eq!(group.attributes().len(), 1);
     assert_eq!((requests, rounds), (3, 2));
+}
+
+/// An array of `4 x 4` shards of `32 x 32` chunks, laid out in no order.
+fn put_shards(remote: &SimulatedRemote) -> Written {
+    let mut spec = Spec::sharded(&[256, 256], &[64, 64], &[&[2, 2]]);
+    spec.seed = 40;
+    let written = spec.write();
+    for (key, bytes) in &written.objects {
+        remote.put(&format!("data/{key}"), bytes.clone());
+    }
+    written
+}
+
+fn crops(text: &[&str]) -> Vec<Selection> {
+    text.iter().map(|crop| crop.parse().unwrap()).collect()
+}
+
+/// The array, read by an engine that knows nothing of it yet.
+fn open(remote: &SimulatedRemote) -> Array {
+    let array = Array::open_in(&store(remote), "").unwrap();
+    array.with_engine(Engine::new(EngineConfig::default()))
+}
+
+#[test]
+fn crops_take_a_round_for_indexes_and_a_round_for_chunks() {
+    let remote = remote();
+    let written = put_shards(&remote);
+    let array = open(&remote);
+    // Two crops lie in one shard, one in four, one in another: six shards.
+    let crops = crops(&["1:9, 3:7", "10:60, 50:60", "60:70, 120:136", "200:210, 200:256"]);
+    let (read, requests, rounds) = cost(&remote, || array.read_many(&crops).unwrap());
+    for (crop, read) in crops.iter().zip(&read) {
+        assert_eq!(read.as_bytes(), written.select(crop), "{crop}");
+    }
+    assert_eq!(rounds, 2, "indexes, then chunks");
+    // Each shard's chunks are so few bytes that all gaps are bridged, up to 16 KiB a shard.
+    assert!((12..=18).contains(&requests), "{requests} requests for 6 shards");
+    // The indexes are known by now.
+    let (again, fewer, rounds) = cost(&remote, || array.read_many(&crops).unwrap());
+    assert!(again == read);
+    assert_eq!((fewer, rounds), (requests - 6, 1));
+}
+
+#[test]
+fn all_chunks_of_a_shard_are_merged_however_they_lie() {
+    let remote = remote();
+    let written = put_shards(&remote);
+    let array = open(&remote);
+    let all = Selection::all();
+    let (read, requests, rounds) = cost(&remote, || array.read(&all).unwrap());
+    assert_eq!(read.as_bytes(), written.select(&all));
+    assert_eq!((requests, rounds), (32, 2), "16 indexes, 16 merged reads of 1,024 chunks each");
 }
