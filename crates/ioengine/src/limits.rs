@@ -55,7 +55,7 @@ pub struct Limits {
     /// over first. Default 25.
     pub remote_bridged_percent: u64,
     /// Bytes that reads of a window of a remote medium may bring beside what is wanted, however little that is. Default
-    /// 16 KiB.
+    /// 4 KiB: not much more than the headers of a request and its answer.
     pub remote_bridged_bytes: u64,
     /// Logical reads in one window. A plan that pushes more is refused. Default 16,384.
     pub window_reads_max: usize,
@@ -96,7 +96,7 @@ impl Default for Limits {
             remote_merged_parts_max: 4096,
             remote_split_bytes: 8 << 20,
             remote_bridged_percent: 25,
-            remote_bridged_bytes: 16 << 10,
+            remote_bridged_bytes: 4 << 10,
             window_reads_max: 16_384,
             inline_reads_max: 64,
             inline_bytes_max: 512 << 10,

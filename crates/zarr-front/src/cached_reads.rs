@@ -4,8 +4,9 @@
 use crate::Error;
 use crate::decoded_cache::Version;
 use crate::groups::Place;
+use crate::note::{Note, Wanted, number, slice, token};
 use crate::placement::Placement;
-use crate::read_batch::{Note, ReadBatch, Wanted, number, slice, token, version_range};
+use crate::read_batch::{ReadBatch, version_range};
 use std::ops::Range;
 use std::sync::Arc;
 use swath_codecs::Scratch;

@@ -17,6 +17,7 @@ mod index_cache;
 mod metadata;
 mod node;
 mod node_documents;
+mod note;
 mod placement;
 mod plan_memory;
 mod raveling;
@@ -30,6 +31,7 @@ mod store;
 #[cfg(feature = "cloud")]
 mod store_url;
 mod stored_size;
+mod whole_shards;
 
 pub use array::Array;
 pub use chunk_key::{ChunkKeyEncoding, Separator};

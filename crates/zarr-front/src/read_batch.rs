@@ -1,14 +1,14 @@
 //! One read of an array: a plan and a sink for the engine.
 
 use crate::array::{Array, ArrayInner};
-use crate::cached_reads::Cached;
 use crate::decoded_cache::{DecodedArray, DecodedChunks, Version};
 use crate::groups::{Groups, Place};
 use crate::index_cache::IndexCache;
+use crate::note::{ChunkPart, Note, Wanted, number, slice, token};
 use crate::placement::{Placement, Placements, part_of};
-use crate::shard_index::index_range;
-use crate::shards::{InnerKey, Shard, Shards};
+use crate::shards::{Shard, Shards};
 use crate::slabs::Slabs;
+use crate::whole_shards::WholeShards;
 use crate::{Error, ErrorKind};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -29,6 +29,8 @@ pub(crate) struct ReadBatch<'m> {
     /// The array's decoded chunks, where they are kept.
     pub(crate) decoded: Option<DecodedChunks>,
     pub(crate) is_immutable: bool,
+    /// When shards are read whole.
+    pub(crate) whole_shards: Option<WholeShards>,
 }
 
 /// What a read comes to. Its waiter shares this, and not the batch: a batch that has ended must not hold back the
@@ -51,60 +53,20 @@ impl<'m> Results<'m> {
     }
 }
 
-/// What a window's reads are, by token.
-#[derive(Default)]
-pub(crate) struct Note {
-    pub(crate) placements: Placements,
-    pub(crate) reads: Vec<Wanted>,
-    /// Chunks that are not stored: filled once a read of the window has shown that the plan was not stale.
-    pub(crate) missing: Vec<Range<u32>>,
-    /// Inner shard indexes of this window that have not arrived.
-    pub(crate) inner_left: usize,
-    pub(crate) cached: Cached,
-}
-
-/// One read of a window.
-pub(crate) enum Wanted {
-    /// The index of the window's shard.
-    Index(Box<Place>),
-    /// The index of an inner shard, which starts at this offset of the object.
-    InnerIndex(Box<(InnerKey, u64)>),
-    /// A chunk, or a part of it, for these placements.
-    Chunk { run: Range<u32>, part: ChunkPart },
-    /// No more than whether the object is still the one that was planned from.
-    Version,
-}
-
-/// How much of a chunk is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ChunkPart {
-    /// All that is stored of it.
-    Whole,
-    /// Elements as they are stored, from this byte on.
-    From(u32),
-}
-
-impl Note {
-    pub(crate) fn clear(&mut self) {
-        self.placements.clear();
-        self.reads.clear();
-        self.missing.clear();
-        self.inner_left = 0;
-        self.cached.clear();
-    }
-}
-
 impl<'m> ReadBatch<'m> {
     pub(crate) fn new(
         array: &Array,
         results: &Arc<Results<'m>>,
         engine: &Engine,
     ) -> Result<ReadBatch<'m>, Error> {
-        let reads_max = swath_ioengine::storage_len(engine.config().limits.window_reads_max);
+        let limits = &engine.config().limits;
+        let reads_max = swath_ioengine::storage_len(limits.window_reads_max);
         let chunks = &array.inner.compiled.chunks_per_object;
-        let slabs = match array.inner.store.is_remote() {
-            true => Slabs::of_whole_objects(chunks, reads_max),
-            false => Slabs::new(chunks, reads_max),
+        let (slabs, whole_shards) = match array.inner.store.is_remote() {
+            true => {
+                (Slabs::of_whole_objects(chunks, reads_max), WholeShards::new(&array.inner.compiled, limits))
+            }
+            false => (Slabs::new(chunks, reads_max), None),
         };
         let groups = Groups::new(&results.output, &array.inner.compiled, slabs)?;
         Ok(ReadBatch {
@@ -115,6 +77,7 @@ impl<'m> ReadBatch<'m> {
             shards: Shards::default(),
             decoded: array.decoded.as_ref().and_then(DecodedArray::chunks),
             is_immutable: engine.config().freshness == Freshness::Immutable,
+            whole_shards,
         })
     }
 
@@ -222,7 +185,7 @@ impl<'m> ReadBatch<'m> {
 
     /// Puts the fill value where chunks are not stored.
     #[inline]
-    fn fill_missing(&self, note: &mut Note) {
+    pub(crate) fn fill_missing(&self, note: &mut Note) {
         if note.missing.is_empty() {
             return;
         }
@@ -323,7 +286,7 @@ impl<'m> ReadBatch<'m> {
         Ok(())
     }
 
-    fn chunk_arrived(
+    pub(crate) fn chunk_arrived(
         &self,
         (placements, part): (&[Placement], ChunkPart),
         keep: Option<Version>,
@@ -385,19 +348,6 @@ pub(crate) fn version_range(object: &ObjectRef) -> ByteRange {
     ByteRange::Bounded { offset: 0, len }
 }
 
-/// Some of a window's placements. Windows hold fewer than 32 bits count.
-pub(crate) fn slice<'a>(placements: &'a Placements, run: &Range<u32>) -> &'a [Placement] {
-    &placements[run.start as usize..run.end as usize]
-}
-
-pub(crate) fn number(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
-}
-
-pub(crate) fn token(number: usize) -> Token {
-    Token(swath_ioengine::storage_len(number))
-}
-
 impl Batch for ReadBatch<'_> {
     fn window_count(&self) -> u64 {
         self.groups.window_count()
@@ -431,12 +381,7 @@ impl Batch for ReadBatch<'_> {
                 self.fill(&note.placements);
                 self.shards.planned(place.group);
             }
-            Shard::Unread => {
-                let note = window.note::<Note>();
-                note.clear();
-                note.reads.push(Wanted::Index(Box::new(place)));
-                window.read(index_range(level), token(0));
-            }
+            Shard::Unread => self.plan_unread(place, level, window),
         }
         Planned::Complete
     }
@@ -462,6 +407,10 @@ impl Batch for ReadBatch<'_> {
             Some(Wanted::Index(place)) => {
                 let place = Place::clone(place);
                 self.index_arrived(&place, result, lane);
+            }
+            Some(Wanted::Shard(place)) => {
+                let place = Place::clone(place);
+                self.shard_arrived(&place, result, lane);
             }
             Some(Wanted::InnerIndex(inner)) => {
                 let (key, offset) = **inner;
@@ -492,7 +441,9 @@ impl Batch for ReadBatch<'_> {
         self.forget_cached(&place);
         let error = Error::from(error).with_object(&lane.object.key);
         let Some(note) = lane.note.get::<Note>() else { return self.fail_group(place.group, &error) };
-        let are_chunks = note.reads.iter().any(|read| matches!(read, Wanted::Chunk { .. } | Wanted::Version));
+        let is_chunk =
+            |read: &Wanted| matches!(read, Wanted::Chunk { .. } | Wanted::Shard(_) | Wanted::Version);
+        let are_chunks = note.reads.iter().any(is_chunk);
         if are_chunks {
             self.fail(&note.placements, &error);
         } else if self.shards.failed(place.group) {

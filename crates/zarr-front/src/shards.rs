@@ -2,9 +2,10 @@
 
 use crate::groups::Place;
 use crate::index_cache::{CachedIndex, LoadTicket, LookUp};
+use crate::note::{ChunkPart, Note, number};
 use crate::placement::Placement;
 use crate::raveling::unravel;
-use crate::read_batch::{ChunkPart, Note, ReadBatch, number};
+use crate::read_batch::ReadBatch;
 use crate::shard_index::{ShardIndex, WHOLE_OBJECT, nested_index_range, within};
 use crate::{Error, ErrorKind};
 use std::collections::{HashMap, HashSet};
@@ -28,6 +29,8 @@ struct ShardState {
     ticket: Option<LoadTicket>,
     /// Indexes of inner shards, by level and number.
     inner: HashMap<(usize, u64), Result<Arc<ShardIndex>, Error>>,
+    /// Set once the shard turned out to be longer than all its chunks should be.
+    is_long: bool,
     /// Windows that were planned to their end.
     windows_planned: u64,
     /// Windows in all.
@@ -36,7 +39,7 @@ struct ShardState {
 
 /// What this batch knows of a shard.
 #[derive(Clone)]
-enum Seen {
+pub(crate) enum Seen {
     Index { found: CachedIndex, is_fresh: bool },
     Absent,
     Failed,
@@ -123,6 +126,23 @@ impl Shards {
             // Some windows are planned again. Which of them were counted is not known: none is let go early.
             shard.windows = u64::MAX;
         }
+    }
+
+    /// The shard is longer than all its chunks should be.
+    pub(crate) fn note_long(&self, group: usize) {
+        if let Some(shard) = self.lock().get_mut(&group) {
+            shard.is_long = true;
+        }
+    }
+
+    /// Gives up the duty to read the shard's index.
+    pub(crate) fn give_up_ticket(&self, group: usize) -> Option<LoadTicket> {
+        self.lock().get_mut(&group)?.ticket.take()
+    }
+
+    /// Whether that turned out.
+    pub(crate) fn is_long(&self, group: usize) -> bool {
+        self.lock().get(&group).is_some_and(|shard| shard.is_long)
     }
 
     /// True where the shard's index could not be read.
@@ -307,18 +327,21 @@ impl ReadBatch<'_> {
                 Seen::Failed
             }
         };
-        let ticket = {
-            let mut shards = self.shards.lock();
-            let shard = shards.entry(place.group).or_insert_with(|| self.new_shard(place.group));
-            shard.seen = Some(seen);
-            shard.ticket.take()
-        };
+        let ticket = self.see(place.group, seen);
         lane.follow_up(lane.cursor);
         // Both ways, those who wait for the index are planned again, outside the lock.
         match (ticket, found) {
             (Some(ticket), Ok(Some(found))) => ticket.complete(&found),
             (ticket, _) => drop(ticket),
         }
+    }
+
+    /// Notes what is known of a shard by now; returns the duty to read its index, where this batch had it.
+    pub(crate) fn see(&self, group: usize, seen: Seen) -> Option<LoadTicket> {
+        let mut shards = self.shards.lock();
+        let shard = shards.entry(group).or_insert_with(|| self.new_shard(group));
+        shard.seen = Some(seen);
+        shard.ticket.take()
     }
 
     /// Takes the index of an inner shard; the last one of a window has its chunks planned.

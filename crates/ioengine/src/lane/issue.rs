@@ -116,7 +116,9 @@ impl Lane {
             Share::Whole => capacity_for(whole).unwrap_or(usize::MAX),
             Share::Split { at: 0, split } => {
                 let len = window.memory.splits.get(split as usize).map_or(part.len, |split| split.len);
-                capacity_for(len).unwrap_or(usize::MAX)
+                // Bytes that the reader brings are there beside the memory that they come together in.
+                let brought = if self.stations[station].lends() { len } else { 0 };
+                capacity_for(len).unwrap_or(usize::MAX).saturating_add(brought)
             }
             Share::Split { .. } => 0,
         }

@@ -1,7 +1,7 @@
 //! Random arrays, read by random selections through every kind of medium, against plain indexing.
 
 use crate::block_on::block_on;
-use crate::written::{Level, Spec, Written};
+use crate::written::{Layout, Level, Spec, Written};
 use proptest::prelude::*;
 use std::num::NonZeroI64;
 use std::sync::OnceLock;
@@ -100,6 +100,7 @@ fn make((axes, kind, stored, chances): (Vec<(u64, [u64; 4])>, Kind, Stored, Chan
         compressor: compressor.filter(|_| !v2 || compressor == Some("zstd")),
         order,
         separator: if dot { '.' } else { '/' },
+        layout: if seed % 2 == 0 { Layout::Morton } else { Layout::Random },
         missing_percent,
         seed,
     }

@@ -1,9 +1,9 @@
 //! Requests and round trips to remote stores, counted.
 
-use crate::written::{Spec, Written};
+use crate::written::{Layout, Spec, Written};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
-use swath_ioengine::{Answers, Engine, EngineConfig, SimulatedConfig, SimulatedRemote};
+use swath_ioengine::{Answers, CostModel, Engine, EngineConfig, Limits, SimulatedConfig, SimulatedRemote};
 use swath_zarr_front::{Array, ErrorKind, Group, Node, Selection, Store};
 
 /// A store whose round trips can be counted: a round ends once nothing was asked for this long.
@@ -164,7 +164,9 @@ fn open(remote: &SimulatedRemote) -> Array {
 fn crops_take_a_round_for_indexes_and_a_round_for_chunks() {
     let remote = remote();
     let written = put_shards(&remote);
-    let array = open(&remote);
+    // However little is wanted, all gaps may be bridged.
+    let array =
+        open(&remote).with_engine(engine(Limits { remote_bridged_bytes: 1 << 20, ..Limits::default() }));
     // Two crops lie in one shard, one in four, one in another: six shards.
     let crops = crops(&["1:9, 3:7", "10:60, 50:60", "60:70, 120:136", "200:210, 200:256"]);
     let (read, requests, rounds) = cost(&remote, || array.read_many(&crops).unwrap());
@@ -172,8 +174,7 @@ fn crops_take_a_round_for_indexes_and_a_round_for_chunks() {
         assert_eq!(read.as_bytes(), written.select(crop), "{crop}");
     }
     assert_eq!(rounds, 2, "indexes, then chunks");
-    // Each shard's chunks are so few bytes that all gaps are bridged, up to 16 KiB a shard.
-    assert!((12..=18).contains(&requests), "{requests} requests for 6 shards");
+    assert_eq!(requests, 12, "of 6 shards");
     // The indexes are known by now.
     let (again, fewer, rounds) = cost(&remote, || array.read_many(&crops).unwrap());
     assert!(again == read);
@@ -184,9 +185,148 @@ fn crops_take_a_round_for_indexes_and_a_round_for_chunks() {
 fn all_chunks_of_a_shard_are_merged_however_they_lie() {
     let remote = remote();
     let written = put_shards(&remote);
+    // All gaps may be bridged, and shards of which less than all is wanted are not read whole.
+    let limits = Limits { remote_bridged_percent: 0, remote_bridged_bytes: 1 << 20, ..Limits::default() };
+    let array = open(&remote).with_engine(engine(limits));
+    let crop: Selection = "1:63, 64:126".parse().unwrap();
+    let (read, requests, rounds) = cost(&remote, || array.read(&crop).unwrap());
+    assert_eq!(read.as_bytes(), written.select(&crop));
+    assert_eq!((requests, rounds), (2, 2), "an index, and a merged read of 992 chunks");
+}
+
+fn engine(limits: Limits) -> Engine {
+    Engine::new(EngineConfig { limits, ..EngineConfig::default() })
+}
+
+/// Shards of `16 x 16` chunks in Morton order, compressed, some chunks and some shards not stored.
+fn put_morton(remote: &SimulatedRemote, at_start: bool) -> Written {
+    let mut spec = Spec::sharded(&[512, 512], &[256, 256], &[&[16, 16]]);
+    spec.layout = Layout::Morton;
+    spec.compressor = Some("zstd");
+    spec.missing_percent = 10;
+    spec.levels[0].at_start = at_start;
+    let written = spec.write();
+    for (key, bytes) in &written.objects {
+        remote.put(&format!("data/{key}"), bytes.clone());
+    }
+    written
+}
+
+#[test]
+fn small_shards_of_which_most_is_wanted_are_read_whole() {
+    for at_start in [false, true] {
+        let remote = remote();
+        let written = put_morton(&remote, at_start);
+        let stored = written.objects.len() as u64 - 1;
+        let array = open(&remote);
+        let all = Selection::all();
+        let (read, requests, rounds) = cost(&remote, || array.read(&all).unwrap());
+        assert!(read.as_bytes() == written.select(&all));
+        assert_eq!((requests, rounds), (4, 1), "of {stored} shards that are stored, and of others");
+        // The indexes came along: of less than most, the chunks are read.
+        let crop: Selection = "10:40, 300:340".parse().unwrap();
+        let (read, requests, rounds) = cost(&remote, || array.read(&crop).unwrap());
+        assert!(read.as_bytes() == written.select(&crop));
+        assert!(rounds == 1 && requests < 10, "{requests} in {rounds}");
+        // Of less than most of a shard that is not known, the index is read first.
+        let array = open(&remote);
+        let crop: Selection = "0:160, 0:256".parse().unwrap();
+        let (read, _, rounds) = cost(&remote, || array.read(&crop).unwrap());
+        assert!(read.as_bytes() == written.select(&crop));
+        assert_eq!(rounds, 2);
+    }
+}
+
+#[test]
+fn shards_longer_than_their_chunks_are_read_by_their_index() {
+    let remote = remote();
+    let written = put_morton(&remote, true);
+    for (key, bytes) in &written.objects {
+        if key.starts_with('c') {
+            let padding = vec![0; 1 << 20];
+            remote.put(&format!("data/{key}"), [&bytes[..], &padding].concat());
+        }
+    }
     let array = open(&remote);
     let all = Selection::all();
-    let (read, requests, rounds) = cost(&remote, || array.read(&all).unwrap());
-    assert_eq!(read.as_bytes(), written.select(&all));
-    assert_eq!((requests, rounds), (32, 2), "16 indexes, 16 merged reads of 1,024 chunks each");
+    let (read, _, rounds) = cost(&remote, || array.read(&all).unwrap());
+    assert!(read.as_bytes() == written.select(&all));
+    assert_eq!(rounds, 3, "the whole, the index, the chunks");
+}
+
+#[test]
+fn a_shard_read_whole_whose_index_makes_no_sense_is_an_error() {
+    let remote = remote();
+    let written = put_morton(&remote, false);
+    for (key, bytes) in written.objects.iter().filter(|(key, _)| key.starts_with('c')) {
+        for broken in
+            [&bytes[..100], &bytes[..0], &[&bytes[..bytes.len() - 1], &[!bytes[bytes.len() - 1]]].concat()]
+        {
+            remote.put(&format!("data/{key}"), broken.to_vec());
+            let error = open(&remote).read(&Selection::all()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        }
+        remote.put(&format!("data/{key}"), bytes.clone());
+    }
+    assert!(open(&remote).read(&Selection::all()).is_ok());
+}
+
+/// Requests for the chunks of random crops of shards in Morton order, and bytes sent for each byte wanted.
+fn random_crops(limits: Limits) -> (u64, f64) {
+    let config = SimulatedConfig {
+        latency: Duration::from_micros(100),
+        jitter: Duration::ZERO,
+        cost: CostModel { request_cost_ns: 80_000.0, byte_cost_ns: 0.08 },
+        ..SimulatedConfig::default()
+    };
+    let remote = SimulatedRemote::new(config).unwrap();
+    let mut spec = Spec::sharded(&[4, 1024, 1024], &[2, 512, 512], &[&[1, 32, 32]]);
+    (spec.layout, spec.compressor, spec.element_bytes) = (Layout::Morton, Some("zstd"), 8);
+    let written = spec.write();
+    for (key, bytes) in &written.objects {
+        remote.put(&format!("data/{key}"), bytes.clone());
+    }
+    let engine = engine(limits);
+    let array = Array::open_in(&store(&remote), "").unwrap().with_engine(engine.clone());
+    // The indexes are read beforehand.
+    let corners: Vec<Selection> = (0..8)
+        .map(|at| format!("{}, {}, {}", at / 4 * 2, at / 2 % 2 * 512, at % 2 * 512).parse().unwrap())
+        .collect();
+    array.read_many(&corners).unwrap();
+    let (before, requests, sent) = (engine.stats(), remote.requests(), bytes_sent(&array));
+    let mut random = 7u64;
+    let mut below = |limit: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % limit
+    };
+    for _ in 0..8 {
+        let crops: Vec<Selection> = (0..4)
+            .map(|_| {
+                let (t, y, x) = (below(4), below(900), below(900));
+                format!("{t}, {y}:{}, {x}:{}", y + 120, x + 120).parse().unwrap()
+            })
+            .collect();
+        for (crop, read) in crops.iter().zip(array.read_many(&crops).unwrap()) {
+            assert!(read.as_bytes() == written.select(crop), "{crop}");
+        }
+    }
+    let wanted = engine.stats().bytes_wanted - before.bytes_wanted;
+    (remote.requests() - requests, (bytes_sent(&array) - sent) as f64 / wanted as f64)
+}
+
+fn bytes_sent(array: &Array) -> u64 {
+    array.store().remote_stats().unwrap().bytes_received
+}
+
+#[test]
+fn read_amplification_is_bounded_and_narrow_gaps_are_bridged() {
+    let none = Limits { remote_bridged_percent: 0, remote_bridged_bytes: 0, ..Limits::default() };
+    let (touching, exact) = random_crops(none);
+    let (bridged, amplification) = random_crops(Limits::default());
+    let all = Limits { remote_bridged_percent: 100_000, ..Limits::default() };
+    let (least, without_cap) = random_crops(all);
+    println!("{touching} requests of 1.0, {bridged} of {amplification}, {least} of {without_cap}");
+    assert!((0.99..1.01).contains(&exact), "{exact}");
+    assert!(amplification <= 1.3 && 1.5 < without_cap, "{amplification}, {without_cap}");
+    assert!(least < bridged && bridged * 10 <= touching * 8, "{least}, {bridged}, {touching}");
 }

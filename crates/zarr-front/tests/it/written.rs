@@ -20,6 +20,15 @@ pub(crate) struct Level {
     pub(crate) order: Option<Vec<usize>>,
 }
 
+/// How inner chunks lie in their shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// In any order, some with a gap before them.
+    Random,
+    /// In Morton order, one behind the other, as zarr-python writes them.
+    Morton,
+}
+
 /// An array to be written.
 #[derive(Clone, Debug)]
 pub(crate) struct Spec {
@@ -33,6 +42,7 @@ pub(crate) struct Spec {
     /// The order of a transpose of the chunk; in v2, F order.
     pub(crate) order: Option<Vec<usize>>,
     pub(crate) separator: char,
+    pub(crate) layout: Layout,
     /// Of a hundred chunks, and of a hundred objects, those that are not stored.
     pub(crate) missing_percent: u32,
     pub(crate) seed: u64,
@@ -63,6 +73,7 @@ impl Spec {
             compressor: None,
             order: None,
             separator: '/',
+            layout: Layout::Random,
             missing_percent: 0,
             seed: 1,
         }
@@ -230,13 +241,18 @@ impl Writer<'_> {
                 .map(|((from, at), extent)| from + at * extent)
                 .collect();
             if let Some(bytes) = self.object(depth + 1, &axes, &origin, &level.chunk_shape) {
-                parts.push((self.rng.next_u32(), number, bytes));
+                let place = match self.spec.layout {
+                    Layout::Random => self.rng.next_u32(),
+                    Layout::Morton => morton(at),
+                };
+                parts.push((place, number, bytes));
             }
             number += 1;
         });
         parts.sort();
         for (random, number, bytes) in parts {
-            let gap = if random % 3 == 0 { random as usize % 37 } else { 0 };
+            let has_gap = self.spec.layout == Layout::Random && random % 3 == 0;
+            let gap = if has_gap { random as usize % 37 } else { 0 };
             stored.extend(std::iter::repeat_n(0xEE, gap));
             index[number * 2] = stored.len() as u64;
             index[number * 2 + 1] = bytes.len() as u64;
@@ -320,6 +336,13 @@ impl Written {
         });
         bytes
     }
+}
+
+/// The bits of all coordinates in turn, the last one's first.
+fn morton(at: &[u64]) -> u32 {
+    let bits =
+        (0..32 / at.len().max(1)).flat_map(|bit| at.iter().rev().map(move |at| (at >> bit & 1) as u32));
+    bits.enumerate().fold(0, |code, (place, bit)| code | bit << place)
 }
 
 fn index_codecs(level: &Level) -> Vec<Value> {
