@@ -153,7 +153,9 @@ fn huge(kind: Kind) {
     let limits = Limits {
         lanes: 2,
         split_bytes: 64 << 10,
+        remote_split_bytes: 64 << 10,
         merged_bytes_max: 64 << 10,
+        remote_merged_bytes_max: 64 << 10,
         in_flight_bytes_max: 300 << 10,
         ..Limits::default()
     };

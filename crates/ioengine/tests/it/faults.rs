@@ -15,6 +15,7 @@ fn engine(inline_max: u64) -> Engine {
         inline_reads_max: inline_max,
         inline_bytes_max: inline_max,
         split_bytes: 8 << 10,
+        remote_split_bytes: 8 << 10,
         ..Limits::default()
     };
     Engine::new(EngineConfig { limits, ..EngineConfig::default() })

@@ -47,8 +47,13 @@ fn cold_files_are_left_to_the_lanes() {
             return;
         }
         let files = LocalFiles::open(folder.path(), FileAccess::Probe).unwrap();
-        let limits =
-            Limits { lanes: 2, inline_bytes_max: u64::MAX, split_bytes: 64 << 10, ..Limits::default() };
+        let limits = Limits {
+            lanes: 2,
+            inline_bytes_max: u64::MAX,
+            split_bytes: 64 << 10,
+            remote_split_bytes: 64 << 10,
+            ..Limits::default()
+        };
         let engine = engine(limits);
         let wanted: Vec<ByteRange> = (0..40)
             .map(|index| bounded(index * 70_001, 1 + index * 3000))
@@ -82,6 +87,7 @@ fn half_cached_files_are_read_in_two_steps() {
         let engine = engine(Limits {
             lanes: 2,
             split_bytes: 64 << 10,
+            remote_split_bytes: 64 << 10,
             inline_bytes_max: u64::MAX,
             ..Limits::default()
         });

@@ -30,7 +30,7 @@ fn check(kind: Kind, limits: Limits) {
 #[test]
 fn no_bound_of_zero_or_one_hangs() {
     type Set = fn(&mut Limits, usize);
-    let bounds: [Set; 17] = [
+    let bounds: [Set; 22] = [
         |limits, value| limits.lanes = value,
         |limits, value| limits.local_depth = value,
         |limits, value| limits.submit_batch = value,
@@ -40,6 +40,11 @@ fn no_bound_of_zero_or_one_hangs() {
         |limits, value| limits.merged_bytes_max = value,
         |limits, value| limits.merged_parts_max = value,
         |limits, value| limits.split_bytes = value,
+        |limits, value| limits.remote_merged_bytes_max = value,
+        |limits, value| limits.remote_merged_parts_max = value,
+        |limits, value| limits.remote_split_bytes = value,
+        |limits, value| limits.remote_bridged_percent = value as u64,
+        |limits, value| limits.remote_bridged_bytes = value as u64,
         |limits, value| limits.window_reads_max = value,
         |limits, value| limits.inline_reads_max = value as u64,
         |limits, value| limits.inline_bytes_max = value as u64,
@@ -68,8 +73,13 @@ fn no_bound_of_zero_or_one_hangs() {
 fn oversize_reads_take_turns() {
     for kind in KINDS {
         within_a_minute(move || {
-            let limits =
-                Limits { lanes: 3, in_flight_bytes_max: 10_000, split_bytes: 16 << 10, ..Limits::default() };
+            let limits = Limits {
+                lanes: 3,
+                in_flight_bytes_max: 10_000,
+                split_bytes: 16 << 10,
+                remote_split_bytes: 16 << 10,
+                ..Limits::default()
+            };
             let stand = kind.stand_with(limits);
             let bytes = noise(1, 200_000);
             stand.put("a", &bytes);
@@ -99,6 +109,7 @@ fn cancelled_reads_give_their_budget_back() {
                 remote_depth: 2,
                 in_flight_bytes_max: 300_000,
                 split_bytes: 4096,
+                remote_split_bytes: 4096,
                 ..Limits::default()
             };
             let stand = kind.stand_with(limits);

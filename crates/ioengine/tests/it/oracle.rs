@@ -32,6 +32,8 @@ fn limits() -> impl Strategy<Value = Limits> {
                 merged_bytes_max,
                 merged_parts_max,
                 split_bytes: merged_bytes_max / 2,
+                remote_split_bytes: merged_bytes_max / 2,
+                remote_merged_bytes_max: merged_bytes_max,
                 pooled_bytes_max: in_flight_bytes_max,
                 ..Limits::default()
             }

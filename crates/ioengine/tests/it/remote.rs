@@ -3,8 +3,8 @@
 use crate::batches::{Reads, bounded};
 use crate::stand::{noise, within_a_minute};
 use bytes::Bytes;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use swath_ioengine::{
     ByteRange, CostModel, Engine, EngineConfig, Entry, Error, ErrorKind, FetchRequest, Fetched, Identity,
@@ -67,7 +67,7 @@ fn answers(
     answer: impl Fn(u64, &FetchRequest) -> Result<Fetched, Error> + Send + Sync + 'static,
 ) -> ObjectRef {
     let source = Answers { id: MediumId::unique(), requests: Mutex::default(), answer };
-    ObjectRef { medium: Medium::Remote(std::sync::Arc::new(source)), key: "a".into() }
+    ObjectRef { medium: Medium::Remote(Arc::new(source)), key: "a".into() }
 }
 
 fn bytes_of(request: &FetchRequest, fill: u8) -> bytes::Bytes {
@@ -189,4 +189,69 @@ fn a_slow_remote_does_not_hold_up_local_reads() {
             assert_eq!(slow_done.load(Ordering::SeqCst), 0);
         });
     });
+}
+
+/// A body that counts the bytes of all that are there.
+struct Body(Vec<u8>, Arc<AtomicU64>);
+
+impl AsRef<[u8]> for Body {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        self.1.fetch_sub(self.0.len() as u64, Ordering::SeqCst);
+    }
+}
+
+/// Merged and split reads stay within their bounds and the byte budget, and no small result keeps a large body.
+#[test]
+fn bodies_are_bounded_and_not_kept() {
+    within_a_minute(|| {
+        let bytes = Arc::new(noise(3, 24 << 20));
+        let (held, held_max, len_max, requests) = (counter(), counter(), counter(), counter());
+        let object = {
+            let (bytes, held, held_max) = (Arc::clone(&bytes), Arc::clone(&held), Arc::clone(&held_max));
+            let (len_max, requests) = (Arc::clone(&len_max), Arc::clone(&requests));
+            answers(move |_, request| {
+                let (offset, len) = request.range.resolve(bytes.len() as u64)?;
+                let body = bytes[offset as usize..][..len as usize].to_vec();
+                requests.fetch_add(1, Ordering::SeqCst);
+                len_max.fetch_max(len, Ordering::SeqCst);
+                held_max.fetch_max(held.fetch_add(len, Ordering::SeqCst) + len, Ordering::SeqCst);
+                let body = Bytes::from_owner(Body(body, Arc::clone(&held)));
+                Ok(Fetched { bytes: body, identity: None })
+            })
+        };
+        // Neighbours that merge to megabytes, and reads that are split.
+        let mut wanted: Vec<(usize, ByteRange)> =
+            (0..4000).map(|index| (0, bounded(index * 4096, 4096))).collect();
+        wanted.extend((0..6).map(|index| (0, bounded((16 << 20) + (index << 20), 1 << 20))));
+        let batch = Reads::new(vec![object], &wanted, 3000);
+        let limits = Limits {
+            lanes: 2,
+            in_flight_bytes_max: 9 << 20,
+            remote_merged_bytes_max: 512 << 10,
+            remote_split_bytes: 256 << 10,
+            ..Limits::default()
+        };
+        engine(limits).run(&batch, &RunOptions::default()).unwrap();
+        let results = batch.results();
+        for ((_, range), result) in wanted.iter().zip(&results) {
+            let (offset, len) = range.resolve(u64::MAX).unwrap();
+            assert!(result.as_ref().unwrap() == &bytes[offset as usize..][..len as usize], "{range}");
+        }
+        assert_eq!(held.load(Ordering::SeqCst), 0, "results are copies");
+        let (held_max, len_max) = (held_max.load(Ordering::SeqCst), len_max.load(Ordering::SeqCst));
+        assert!(held_max <= 9 << 20, "{held_max}");
+        assert_eq!(len_max, 512 << 10);
+        // 16 MB of neighbours by halves of a megabyte, and six megabytes by quarters.
+        assert!((32 + 24..=34 + 24).contains(&requests.load(Ordering::SeqCst)), "{requests:?}");
+    });
+}
+
+fn counter() -> Arc<AtomicU64> {
+    Arc::default()
 }
