@@ -157,10 +157,23 @@ struct Bridges {
 
 impl Bridges {
     /// All gaps that cost less than another request; where what is read over shall stay a share of what is wanted, as many
-    /// of them as that allows. Each saves one request, whatever its width: the narrowest are taken.
+    /// of them as that allows.
+    #[inline]
     fn new(parts: &[Part], policy: &MergePolicy) -> Bridges {
-        let all = Bridges { below: policy.gap_bytes_max.saturating_add(1), equal: 0, reached: 0 };
-        let Some(share) = &policy.bridged else { return all };
+        match &policy.bridged {
+            None => Bridges::all(policy),
+            Some(share) => Bridges::bounded(parts, policy, share),
+        }
+    }
+
+    #[inline]
+    fn all(policy: &MergePolicy) -> Bridges {
+        Bridges { below: policy.gap_bytes_max.saturating_add(1), equal: 0, reached: 0 }
+    }
+
+    /// Each gap that is read over saves one request, whatever its width: the narrowest are taken.
+    #[cold]
+    fn bounded(parts: &[Part], policy: &MergePolicy, share: &BridgedShare) -> Bridges {
         let (wanted, mut gaps) = gaps(parts, policy.gap_bytes_max);
         let mut left = share.bytes_max(wanted);
         gaps.sort_unstable();
@@ -173,20 +186,18 @@ impl Bridges {
             }
             left -= gap * count;
         }
-        all
+        Bridges::all(policy)
     }
 
-    /// Whether to read from `end` on to `offset`.
+    /// Whether to read from `end` on to `offset`. What an earlier read covers is no gap between what is wanted, and was not
+    /// counted as one: it is not read again.
+    #[inline]
     fn take(&mut self, end: u64, offset: u64) -> bool {
         let gap = offset.saturating_sub(end);
-        // What an earlier read covers is no gap between what is wanted: it was not counted as one.
-        if gap != 0 && end < self.reached {
-            return false;
-        }
         if gap < self.below {
-            return true;
+            return gap == 0 || self.reached <= end;
         }
-        if gap != self.below || self.equal == 0 {
+        if gap != self.below || self.equal == 0 || end < self.reached {
             return false;
         }
         self.equal -= 1;
