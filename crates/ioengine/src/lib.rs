@@ -92,6 +92,8 @@ pub use fork::generation as fork_generation;
 pub use freshness::Freshness;
 pub use identity::{FileIdentity, Identity};
 pub use limits::Limits;
+#[cfg(feature = "cache")]
+pub use media::cache::{CacheConfig, CacheStats, CacheTier, cache_bytes};
 #[cfg(feature = "cloud")]
 pub use media::cloud::{
     CloudCredentials, CloudKeys, CloudLocation, CloudMedium, CloudOptions, CloudSettings, CredentialSource,

@@ -44,16 +44,24 @@ pub struct Fetched {
     pub identity: Option<Identity>,
 }
 
-/// The way back into the lane that asked. Completing it wakes the lane; dropping it unused is an error of that read,
+/// The way back to who asked: a lane, mostly. Completing it wakes the lane; dropping it unused is an error of that read,
 /// never a hang.
-pub struct Reply {
-    slot: u32,
-    inbox: Option<Arc<Inbox>>,
+pub struct Reply(Option<Way>);
+
+enum Way {
+    Lane { slot: u32, inbox: Arc<Inbox> },
+    Call(Box<dyn FnOnce(Result<Fetched, Error>) + Send>),
 }
 
 impl Reply {
     pub(crate) fn new(slot: u32, inbox: Arc<Inbox>) -> Reply {
-        Reply { slot, inbox: Some(inbox) }
+        Reply(Some(Way::Lane { slot, inbox }))
+    }
+
+    /// A reply that hands its one result to `then`, on the thread that completes it: for sources in front of others.
+    /// `then` must not wait for anything.
+    pub fn calling(then: impl FnOnce(Result<Fetched, Error>) + Send + 'static) -> Reply {
+        Reply(Some(Way::Call(Box::new(then))))
     }
 
     /// Reports the fetch's one result.
@@ -62,18 +70,22 @@ impl Reply {
     }
 
     fn send(&mut self, result: Result<Fetched, Error>) {
-        if let Some(inbox) = self.inbox.take() {
-            inbox.push(RemoteCompletion { slot: self.slot, result });
+        match self.0.take() {
+            Some(Way::Lane { slot, inbox }) => inbox.push(RemoteCompletion { slot, result }),
+            Some(Way::Call(then)) => then(result),
+            None => {}
         }
     }
 }
 
 impl Drop for Reply {
     fn drop(&mut self) {
-        self.send(Err(Error::new(
-            ErrorKind::Internal,
-            "the remote source dropped a request without an answer",
-        )));
+        if self.0.is_some() {
+            self.send(Err(Error::new(
+                ErrorKind::Internal,
+                "the remote source dropped a request without an answer",
+            )));
+        }
     }
 }
 

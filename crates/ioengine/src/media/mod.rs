@@ -1,5 +1,7 @@
 //! The media that come with the engine.
 
+#[cfg(feature = "cache")]
+pub(crate) mod cache;
 #[cfg(feature = "cloud")]
 pub(crate) mod cloud;
 pub(crate) mod faulty;

@@ -1,0 +1,214 @@
+//! Ranges in files: written by one thread, read by whoever wants them.
+
+mod folder;
+mod readers;
+mod record;
+mod segment;
+mod writer;
+
+pub(super) use record::Record;
+pub(super) use segment::Stored;
+pub(super) use writer::{Insert, Job};
+
+use super::catalog::Catalog;
+use super::config::CacheConfig;
+use crate::engine::lock;
+use crate::{Error, fork};
+use bytes::Bytes;
+use folder::Folder;
+use readers::Readers;
+use segment::{Look, Segment, Waiting};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use writer::Queue;
+
+/// Bounds below this could not be divided into files.
+const BYTES_MIN: u64 = 1 << 20;
+
+/// A file is at most this long, and at most a sixteenth of all.
+const SEGMENT_BYTES_MAX: u64 = 64 << 20;
+
+/// The disk's part of a cache.
+pub(super) struct Disk {
+    shared: Arc<Shared>,
+    readers: Readers,
+    writer: Mutex<Option<JoinHandle<()>>>,
+    generation: u64,
+}
+
+/// What the writer shares with the rest.
+struct Shared {
+    catalog: Arc<Catalog>,
+    folder: Folder,
+    segments: Mutex<HashMap<PathBuf, Arc<Segment>>>,
+    segment_bytes: u64,
+    ranges_max: usize,
+    /// Ranges in all files.
+    ranges: Arc<AtomicUsize>,
+    queue: Queue,
+}
+
+impl Disk {
+    /// Claims a place in the folder, finds what is stored there, and starts the writer.
+    pub(super) fn open(config: &CacheConfig, catalog: &Arc<Catalog>) -> Result<Option<Disk>, Error> {
+        let Some(root) = &config.folder else { return Ok(None) };
+        let bytes_max = config.disk_bytes.max(BYTES_MIN);
+        let shared = Arc::new(Shared {
+            catalog: Arc::clone(catalog),
+            folder: Folder::claim(root, bytes_max)?,
+            segments: Mutex::default(),
+            segment_bytes: (bytes_max / 16).min(SEGMENT_BYTES_MAX),
+            ranges_max: config.disk_ranges_max,
+            ranges: Arc::default(),
+            queue: Queue::new(config.write_queue_bytes),
+        });
+        shared.find_records();
+        let writing = Arc::clone(&shared);
+        let writer = std::thread::Builder::new()
+            .name("swath-cache".to_owned())
+            .spawn(move || writer::write(&writing))
+            .map_err(Error::from_io)?;
+        let (writer, generation) = (Mutex::new(Some(writer)), fork::generation());
+        Ok(Some(Disk { shared, readers: Readers::new(), writer, generation }))
+    }
+
+    /// Hands a job to the writer; gives it back where its queue is full.
+    pub(super) fn put(&self, job: Job) -> Result<(), Job> {
+        self.shared.queue.put(job)
+    }
+
+    /// Calls `then` once the writer has done what it was given so far, where that is much; at once where it is not.
+    pub(super) fn when_caught_up(&self, then: Box<dyn FnOnce() + Send>) {
+        if self.shared.queue.is_behind() {
+            self.shared.catalog.counts.delays.add(1);
+            if let Err(Job::Call(then)) = self.shared.queue.put(Job::Call(then)) {
+                then();
+            }
+        } else {
+            then();
+        }
+    }
+
+    /// Reads `len` bytes from `skip` on of a stored range: at once where they are in the page cache, else on a thread. `None`
+    /// where they are not what was written.
+    pub(super) fn read(
+        &self,
+        stored: Stored,
+        (skip, len): (u64, u64),
+        then: impl FnOnce(Option<Bytes>) + Send + 'static,
+    ) {
+        match stored.read(skip, len, Waiting::Never) {
+            Look::Sound(bytes) => then(Some(bytes)),
+            Look::Lost => then(None),
+            Look::WouldWait => {
+                self.shared.catalog.counts.disk_waits.add(1);
+                self.readers.run(Box::new(move || match stored.read(skip, len, Waiting::Allowed) {
+                    Look::Sound(bytes) => then(Some(bytes)),
+                    Look::Lost | Look::WouldWait => then(None),
+                }));
+            }
+        }
+    }
+
+    /// Waits until all that was handed over is written.
+    #[cfg(test)]
+    pub(super) fn flush(&self) {
+        let (done, waited) = std::sync::mpsc::channel();
+        let tell = move || done.send(()).unwrap_or(());
+        if self.shared.queue.put(Job::Call(Box::new(tell))).is_ok() {
+            waited.recv().unwrap_or(());
+        }
+    }
+
+    /// Has writes fail from now on.
+    #[cfg(test)]
+    pub(super) fn fail_writes(&self) {
+        self.shared.queue.fail_writes();
+    }
+
+    pub(super) fn queued_bytes(&self) -> u64 {
+        self.shared.queue.bytes()
+    }
+
+    /// Bytes of records in the files known to this process.
+    pub(super) fn held_bytes(&self) -> u64 {
+        lock(&self.shared.segments).values().map(|segment| segment.scanned.load(Ordering::Relaxed)).sum()
+    }
+}
+
+impl Shared {
+    /// Takes the records that were added to the folder's files into the catalog, and lets go of files that were removed.
+    /// The process's own active file is not looked at: the writer knows what is in it.
+    fn find_records(&self) {
+        let listed = self.folder.list();
+        let mut found = Vec::new();
+        for file in &listed {
+            let known = lock(&self.segments).get(&file.path).cloned();
+            let own = self.folder.is_own(file);
+            let segment = match known {
+                Some(_) if own => continue,
+                Some(segment) => segment,
+                // Processes of another user may have files that this one cannot read.
+                None => match std::fs::File::open(&file.path) {
+                    Ok(opened) => Segment::new(file.path.clone(), file.made_ns, opened, &self.ranges),
+                    Err(_) => continue,
+                },
+            };
+            let end = segment.scan(|record, stored| found.push((record, stored)));
+            if own && end < file.bytes {
+                // What a killed process did not fill.
+                let cut = std::fs::OpenOptions::new().write(true).open(&file.path);
+                let cut = cut.and_then(|opened| opened.set_len(end));
+                cut.unwrap_or_else(|error| tracing::warn!(%error, "a file of the cache cannot be cut"));
+            }
+            lock(&self.segments).insert(file.path.clone(), segment);
+        }
+        self.forget_removed(&listed);
+        // Of several versions of an object the latest confirmed counts.
+        found.sort_by_key(|(record, _)| record.confirmed_ns);
+        let room = self.ranges_max.saturating_sub(self.range_count());
+        let skipped = found.len().saturating_sub(room);
+        for (record, stored) in found.drain(..).skip(skipped) {
+            self.catalog.load(record, stored);
+        }
+    }
+
+    fn forget_removed(&self, listed: &[folder::Listed]) {
+        let mut removed = Vec::new();
+        lock(&self.segments).retain(|path, segment| {
+            let stays = listed.iter().any(|file| file.path == *path);
+            if !stays {
+                removed.push(Arc::clone(segment));
+            }
+            stays
+        });
+        self.forget(&removed);
+    }
+
+    fn forget(&self, removed: &[Arc<Segment>]) {
+        for segment in removed {
+            self.catalog.counts.disk_evictions.add(segment.forget());
+        }
+    }
+
+    fn range_count(&self) -> usize {
+        self.ranges.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Disk {
+    /// Writes what is queued, and ends the threads. In a forked child they do not exist, and their locks may be held.
+    fn drop(&mut self) {
+        if self.generation != fork::generation() {
+            return;
+        }
+        self.shared.queue.stop();
+        let writer = lock(&self.writer).take();
+        if writer.is_some_and(|writer| writer.join().is_err()) {
+            tracing::error!("the cache's writer panicked");
+        }
+    }
+}

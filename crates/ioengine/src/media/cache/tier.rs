@@ -1,0 +1,134 @@
+//! A cache, as its users hold it.
+
+use super::catalog::Catalog;
+use super::config::CacheConfig;
+use super::disk::Disk;
+use super::source::CachedSource;
+use super::stats::CacheStats;
+use crate::{Error, Medium, fork};
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// A cache of ranges of remote objects, in memory and in files, that several media may share.
+///
+/// A request is answered from cached ranges where they cover it; where they cover some of it, only the rest is fetched, if
+/// that costs less than fetching all. Requests for the same bytes at the same time share one to the source. What is cached
+/// is tied to the object's identity, and dropped when an answer shows another one. Absence is not cached.
+///
+/// **When cached bytes count.** Every answer of the source confirms the version that it shows, as of when it was asked for.
+/// [`Freshness::Immutable`](crate::Freshness::Immutable): always. [`Freshness::Ttl`](crate::Freshness::Ttl): while the
+/// version was confirmed within that time. [`Freshness::Checked`](crate::Freshness::Checked): as `Ttl` with
+/// [`check_interval`](CacheConfig::check_interval), so bytes are never older than that. After that time a request that
+/// could be answered from the cache first asks the source for one byte of that version (If-Match): it costs one round trip
+/// for each object and interval, and no bytes where the object is the same. A request that names a version is never answered
+/// with another one. Writing or deleting through the medium drops what is cached at once; of writes by others, other
+/// processes with the same folder included, the rule above tells. Objects whose source names no version are cached only
+/// under `Immutable`.
+///
+/// **Files.** A folder may be shared by several processes: each adds to files of its own, and reads all. What a crash
+/// leaves is used as far as it is whole. Every read of a file is checked (CRC-32C), and what fails is fetched anew.
+///
+/// **Fork.** A forked child begins with an empty memory and its own place in the folder.
+#[derive(Clone)]
+pub struct CacheTier(Arc<Generations>);
+
+/// A cache for each process that a fork made of this one. A child leaves its parent's alone, whose locks may be held by
+/// threads that it does not have. `next` is set in children only, so a child finds it as untouched as its parent left it.
+pub(super) struct Generations {
+    generation: u64,
+    tier: Arc<Tier>,
+    next: OnceLock<Arc<Generations>>,
+}
+
+/// One process's cache.
+pub(super) struct Tier {
+    /// Of the process that made it.
+    pub(super) generation: u64,
+    pub(super) config: CacheConfig,
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) disk: Option<Disk>,
+}
+
+impl CacheTier {
+    /// A cache of that size. Blocks while the folder's files are looked through: one read a stored range.
+    ///
+    /// # Errors
+    ///
+    /// Where the folder cannot be made, written to or locked.
+    pub fn new(config: CacheConfig) -> Result<CacheTier, Error> {
+        let (generation, tier) = (fork::generation(), Arc::new(Tier::new(config)?));
+        Ok(CacheTier(Arc::new(Generations { generation, tier, next: OnceLock::new() })))
+    }
+
+    /// The medium with this cache in front. Local media are returned as they are.
+    ///
+    /// `name` tells the medium from others, in this process and in those that use the folder later: the same for the same
+    /// objects, whoever reads them (`s3://bucket`, and the endpoint where it is not the usual one). It must not hold secrets:
+    /// it is stored.
+    pub fn wrap(&self, medium: &Medium, name: &str) -> Medium {
+        match medium {
+            Medium::Local(_) => medium.clone(),
+            Medium::Remote(source) => Medium::Remote(Arc::new(CachedSource::new(
+                Arc::clone(&self.0),
+                Arc::clone(source),
+                name,
+            ))),
+        }
+    }
+
+    /// What was counted since the cache was made, in this process.
+    pub fn stats(&self) -> CacheStats {
+        let tier = self.0.current();
+        let disk = tier.disk.as_ref();
+        CacheStats {
+            memory_bytes: tier.catalog.memory.held(),
+            disk_bytes: disk.map_or(0, Disk::held_bytes),
+            queued_bytes: disk.map_or(0, Disk::queued_bytes),
+            ..tier.catalog.counts.stats()
+        }
+    }
+
+    /// The cache of this process.
+    #[cfg(test)]
+    pub(super) fn tier(&self) -> Arc<Tier> {
+        Arc::clone(self.0.current())
+    }
+}
+
+impl fmt::Debug for CacheTier {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "CacheTier({:?})", self.0.tier.config)
+    }
+}
+
+impl Tier {
+    fn new(config: CacheConfig) -> Result<Tier, Error> {
+        let catalog = Catalog::new(config.memory_bytes, config.freshness);
+        let disk = Disk::open(&config, &catalog)?;
+        Ok(Tier { generation: fork::generation(), config, catalog, disk })
+    }
+}
+
+impl Generations {
+    /// The cache of this process: made anew in a forked child.
+    pub(super) fn current(&self) -> &Arc<Tier> {
+        let mut found = self;
+        while found.generation != fork::generation() {
+            found = match found.next.get() {
+                Some(next) => next,
+                None => found.next.get_or_init(|| Arc::new(found.after_fork())),
+            };
+        }
+        &found.tier
+    }
+
+    fn after_fork(&self) -> Generations {
+        let config = &self.tier.config;
+        let tier = Tier::new(config.clone()).unwrap_or_else(|error| {
+            tracing::warn!(%error, "a forked process goes on without files for its cache");
+            let catalog = Catalog::new(config.memory_bytes, config.freshness);
+            Tier { generation: fork::generation(), config: config.clone(), catalog, disk: None }
+        });
+        Generations { generation: fork::generation(), tier: Arc::new(tier), next: OnceLock::new() }
+    }
+}
