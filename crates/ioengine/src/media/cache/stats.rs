@@ -77,10 +77,6 @@ impl Count {
         self.0.fetch_add(more, Ordering::Relaxed);
     }
 
-    pub(super) fn take(&self, less: u64) {
-        self.0.fetch_sub(less, Ordering::Relaxed);
-    }
-
     pub(super) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
