@@ -39,7 +39,13 @@ impl Front {
     }
 
     /// Takes note of what an answer says of the object, and keeps its bytes.
-    fn learn(&self, state: &mut State, flight: &Flight, fetched: &Fetched, dropped: &mut Dropped) -> Vec<Kept> {
+    fn learn(
+        &self,
+        state: &mut State,
+        flight: &Flight,
+        fetched: &Fetched,
+        dropped: &mut Dropped,
+    ) -> Vec<Kept> {
         let catalog = &self.tier.catalog;
         catalog.counts.bytes_from_source.add(storage_len(fetched.bytes.len()));
         // Written to since: nobody knows whether the answer is of before.
@@ -78,7 +84,7 @@ impl Front {
                 size: version.size,
                 confirmed_ns: version.confirmed_ns,
             };
-            let job = Job::Write(Insert { object: Arc::clone(object), id, bytes, record });
+            let job = Job::Write(Box::new(Insert { object: Arc::clone(object), id, bytes, record }));
             if disk.put(job).is_err() {
                 self.tier.catalog.counts.drops.add(1);
                 let mut state = object.lock();
@@ -103,7 +109,7 @@ impl Front {
             size: None,
             confirmed_ns: now_ns(),
         };
-        if disk.put(Job::Drop(record)).is_err() {
+        if disk.put(Job::Drop(Box::new(record))).is_err() {
             tracing::warn!("the cache is closing: a write to an object is not noted in its folder");
         }
     }
@@ -113,13 +119,17 @@ impl Front {
         for (index, (ask, wanted)) in waiters.into_iter().enumerate() {
             let same = index == 0 || wanted == brought && ask.request.if_match == if_match;
             match (&result, purpose) {
-                (Ok(fetched), Purpose::Bytes) => match piece(fetched, share(brought, wanted, storage_len(fetched.bytes.len())), &ask) {
-                    Some(answer) => ask.reply.complete(answer),
-                    None => self.again(ask, None),
-                },
+                (Ok(fetched), Purpose::Bytes) => {
+                    match piece(fetched, share(brought, wanted, storage_len(fetched.bytes.len())), &ask) {
+                        Some(answer) => ask.reply.complete(answer),
+                        None => self.again(ask, None),
+                    }
+                }
                 (Ok(fetched), Purpose::Check) => self.again(ask, Some(fetched)),
                 (Err(error), Purpose::Check) if error.kind() == ErrorKind::Changed => self.again(ask, None),
-                (Err(error), _) if error.kind() == ErrorKind::Cancelled && index != 0 => self.again(ask, None),
+                (Err(error), _) if error.kind() == ErrorKind::Cancelled && index != 0 => {
+                    self.again(ask, None)
+                }
                 (Err(error), Purpose::Bytes) if same => ask.reply.complete(Err(error.clone())),
                 (Err(error), Purpose::Check) => ask.reply.complete(Err(error.clone())),
                 (Err(_), Purpose::Bytes) => self.again(ask, None),

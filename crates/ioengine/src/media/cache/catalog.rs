@@ -154,7 +154,9 @@ impl Catalog {
                     let stored = stored.skip(start - record.start);
                     if stored.note(object, start, id) {
                         let stored = Some(stored);
-                        state.extents.add(start, Extent { id, len, memory: None, queued: None, stored, used: false });
+                        state
+                            .extents
+                            .add(start, Extent { id, len, memory: None, queued: None, stored, used: false });
                     }
                 }
             }
@@ -180,7 +182,8 @@ impl Catalog {
         }
         let mut kept = Vec::new();
         for (from, len) in state.extents.gaps(start, storage_len(bytes.len())) {
-            let Ok((skip, short)) = crate::memory_len(from - start).and_then(|at| Ok((at, crate::memory_len(len)?)))
+            let Ok((skip, short)) =
+                crate::memory_len(from - start).and_then(|at| Ok((at, crate::memory_len(len)?)))
             else {
                 continue;
             };

@@ -200,7 +200,7 @@ mod tests {
                 }
                 assert_eq!(at as u64, start + len);
                 for (from, len) in extents.gaps(start, len.min(9)) {
-                    let bytes: Vec<u8> = (0..len).map(|_| random.next() as u8).collect();
+                    let bytes: Vec<u8> = (0..len).map(|_| u8::try_from(random.below(256)).unwrap()).collect();
                     let from_at = usize::try_from(from).unwrap();
                     for (slot, byte) in plain[from_at..].iter_mut().zip(&bytes) {
                         assert!(slot.replace(*byte).is_none());

@@ -147,7 +147,12 @@ impl State {
 
     /// Takes note of the version that an answer showed, to a request that was sent at `asked_ns`. True when it is the
     /// current one now; false for an answer that is older than what is known.
-    pub(super) fn learn(&mut self, identity: Option<&Identity>, asked_ns: u64, dropped: &mut Dropped) -> bool {
+    pub(super) fn learn(
+        &mut self,
+        identity: Option<&Identity>,
+        asked_ns: u64,
+        dropped: &mut Dropped,
+    ) -> bool {
         match &mut self.version {
             Some(version) if version.identity.as_ref() == identity => {
                 version.confirmed_ns = version.confirmed_ns.max(asked_ns);

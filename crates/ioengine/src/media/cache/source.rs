@@ -7,8 +7,8 @@ use super::object::{Dropped, Object, State, Wanted, now_ns};
 use super::table::Table;
 use super::tier::{Generations, Tier};
 use crate::{
-    ByteRange, CostModel, Entry, Error, ErrorKind, FetchRequest, Fetched, Freshness, Identity, MediumId, PutCondition,
-    RemoteSource, RemoteStats, Reply, fork, storage_len,
+    ByteRange, CostModel, Entry, Error, ErrorKind, FetchRequest, Fetched, Freshness, Identity, MediumId,
+    PutCondition, RemoteSource, RemoteStats, Reply, fork, storage_len,
 };
 use bytes::Bytes;
 use std::sync::Arc;
@@ -48,7 +48,11 @@ enum Step {
 }
 
 impl CachedSource {
-    pub(super) fn new(generations: Arc<Generations>, source: Arc<dyn RemoteSource>, name: &str) -> CachedSource {
+    pub(super) fn new(
+        generations: Arc<Generations>,
+        source: Arc<dyn RemoteSource>,
+        name: &str,
+    ) -> CachedSource {
         let tier = Arc::clone(generations.current());
         let table = tier.catalog.table(name);
         CachedSource { generations, name: Arc::from(name), front: Arc::new(Front { tier, table, source }) }
@@ -225,7 +229,13 @@ impl Front {
         now.saturating_sub(u64::try_from(age.as_nanos()).unwrap_or(u64::MAX))
     }
 
-    fn serve(self: &Arc<Front>, object: &Arc<Object>, ask: Ask, identity: Option<Identity>, mut parts: Vec<Part>) {
+    fn serve(
+        self: &Arc<Front>,
+        object: &Arc<Object>,
+        ask: Ask,
+        identity: Option<Identity>,
+        mut parts: Vec<Part>,
+    ) {
         if let [Part::Memory(bytes)] = parts.as_mut_slice() {
             let bytes = std::mem::take(bytes);
             self.tier.catalog.counts.bytes_from_memory.add(storage_len(bytes.len()));
@@ -253,7 +263,8 @@ impl Front {
                     let range = ByteRange::Bounded { offset: start, len };
                     let (key, cancelled) = (Arc::clone(&key), cancelled.clone());
                     let request = FetchRequest { key, range, if_match: identity.clone(), cancelled };
-                    let reply = Reply::calling(move |result| assembly.put(index, fitting(result, &identity, len)));
+                    let reply =
+                        Reply::calling(move |result| assembly.put(index, fitting(result, &identity, len)));
                     self.begin(Ask::part(request, reply));
                 }
                 Part::Disk { .. } => self.read(object, part, move |result| assembly.put(index, result)),

@@ -6,6 +6,9 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
+/// Objects whose keys' hashes begin alike.
+type Part = HashMap<Arc<str>, Arc<Object>, RandomState>;
+
 /// Parts of a table, each behind its own lock.
 const PARTS: usize = 16;
 
@@ -14,7 +17,7 @@ pub(super) struct Table {
     /// The medium's lasting name.
     pub(super) name: Arc<str>,
     hasher: RandomState,
-    parts: [Mutex<HashMap<Arc<str>, Arc<Object>, RandomState>>; PARTS],
+    parts: [Mutex<Part>; PARTS],
     own: Weak<Table>,
 }
 
@@ -29,7 +32,7 @@ impl Table {
         })
     }
 
-    fn part(&self, key: &str) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Object>, RandomState>> {
+    fn part(&self, key: &str) -> MutexGuard<'_, Part> {
         let hash = self.hasher.hash_one(key);
         // A map that hashes the key as well uses other bits of it.
         lock(&self.parts[usize::try_from(hash >> 60).unwrap_or(0) % PARTS])

@@ -68,11 +68,9 @@ impl CacheTier {
     pub fn wrap(&self, medium: &Medium, name: &str) -> Medium {
         match medium {
             Medium::Local(_) => medium.clone(),
-            Medium::Remote(source) => Medium::Remote(Arc::new(CachedSource::new(
-                Arc::clone(&self.0),
-                Arc::clone(source),
-                name,
-            ))),
+            Medium::Remote(source) => {
+                Medium::Remote(Arc::new(CachedSource::new(Arc::clone(&self.0), Arc::clone(source), name)))
+            }
         }
     }
 

@@ -81,7 +81,11 @@ impl Folder {
     /// # Errors
     ///
     /// `StorageFull` where the room is other processes', which use it; and what the file system says.
-    pub(super) fn make_segment(&self, bytes: u64, removed: impl FnMut(&Path)) -> io::Result<(PathBuf, u64, File)> {
+    pub(super) fn make_segment(
+        &self,
+        bytes: u64,
+        removed: impl FnMut(&Path),
+    ) -> io::Result<(PathBuf, u64, File)> {
         let whole = open_lock(&self.path, "folder")?;
         flock(&whole, FlockOperation::LockExclusive)?;
         self.make_room(bytes, removed)?;
@@ -115,7 +119,10 @@ impl Folder {
             }
             let victim = files.iter().position(|file| self.is_own(file) || over && !slots.is_held(file.slot));
             let Some(victim) = victim else {
-                return Err(io::Error::new(io::ErrorKind::StorageFull, "other processes use the cache's folder"));
+                return Err(io::Error::new(
+                    io::ErrorKind::StorageFull,
+                    "other processes use the cache's folder",
+                ));
             };
             let file = files.remove(victim);
             std::fs::remove_file(&file.path)?;
@@ -147,7 +154,10 @@ impl Slots<'_> {
         let mut slots: Vec<u32> = files.iter().map(|file| file.slot).collect();
         slots.sort_unstable();
         slots.dedup();
-        1 + slots.into_iter().map(|slot| u64::from(slot != self.folder.slot && self.is_held(slot))).sum::<u64>()
+        1 + slots
+            .into_iter()
+            .map(|slot| u64::from(slot != self.folder.slot && self.is_held(slot)))
+            .sum::<u64>()
     }
 }
 

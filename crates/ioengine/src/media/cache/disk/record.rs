@@ -199,7 +199,10 @@ mod tests {
             assert_eq!(Record::open(&head, 8), None);
             assert_eq!(Record::open(&head, 9), Some((record, sealed.clone())));
             for (number, block) in (0..).zip(data.chunks(16_384)) {
-                assert_eq!(block_sum(block, sealed.seal, number), sealed.blocks[usize::try_from(number).unwrap()]);
+                assert_eq!(
+                    block_sum(block, sealed.seal, number),
+                    sealed.blocks[usize::try_from(number).unwrap()]
+                );
             }
             for at in 0..head.len() {
                 let mut broken = head.clone();

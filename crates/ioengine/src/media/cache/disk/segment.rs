@@ -86,7 +86,10 @@ impl Segment {
         while let Some((record, sealed)) = self.record_at(at, size) {
             let data_at = at + sealed.head_bytes;
             at = data_at + record.len;
-            found(record, Stored { segment: Arc::clone(self), at: data_at, skip: 0, len: at - data_at, sealed });
+            found(
+                record,
+                Stored { segment: Arc::clone(self), at: data_at, skip: 0, len: at - data_at, sealed },
+            );
         }
         self.scanned.store(at, Ordering::Release);
         at

@@ -31,9 +31,9 @@ pub(in super::super) struct Insert {
 /// Something for the writer to do.
 pub(in super::super) enum Job {
     /// Store a range, if it is still wanted.
-    Write(Insert),
+    Write(Box<Insert>),
     /// Say that what was cached of an object before does not count any more.
-    Drop(Record),
+    Drop(Box<Record>),
     /// Call somebody who waits.
     Call(Box<dyn FnOnce() + Send>),
 }

@@ -137,7 +137,10 @@ fn ends_and_wholes_tell_sizes() {
     remote.put("a", (0..200).collect::<Vec<u8>>());
     let tier = CacheTier::new(immutable(1 << 20)).unwrap();
     let medium = tier.wrap(&remote.medium(), NAME);
-    assert_eq!(get(&medium, "a", ByteRange::Suffix { len: 20 }).unwrap().bytes[..], (180..200).collect::<Vec<u8>>());
+    assert_eq!(
+        get(&medium, "a", ByteRange::Suffix { len: 20 }).unwrap().bytes[..],
+        (180..200).collect::<Vec<u8>>()
+    );
     assert_eq!(get(&medium, "a", ByteRange::Suffix { len: 5 }).unwrap().bytes[..], [195, 196, 197, 198, 199]);
     assert_eq!(remote.requests(), 1);
     get(&medium, "a", ByteRange::Whole { len_max: 300 }).unwrap();

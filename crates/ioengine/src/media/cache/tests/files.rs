@@ -53,7 +53,7 @@ fn a_folder_that_is_opened_again_has_everything() {
         get(&tier.wrap(&remote.medium(), NAME), "a/b", ByteRange::Suffix { len: 30 }).unwrap();
         assert_eq!(tier.stats().misses, 0);
         // Of another medium nothing is there.
-        let other = tier.wrap(&remote.medium(), "s3://other");
+        let other = tier.wrap(&remote.medium(), &format!("s3://other{piece}"));
         get(&other, "a/b", bounded(0, 10)).unwrap();
         assert_eq!(tier.stats().misses, 1);
     }

@@ -45,7 +45,11 @@ fn what_a_killed_process_leaves_is_whole() {
     let mut found = 0;
     for round in 0..ROUNDS {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "media::cache::tests::killed::what_a_killed_process_leaves_is_whole", "--nocapture"])
+            .args([
+                "--exact",
+                "media::cache::tests::killed::what_a_killed_process_leaves_is_whole",
+                "--nocapture",
+            ])
             .env(FOLDER, folder.path())
             .stdout(Stdio::piped())
             .spawn()
