@@ -23,7 +23,7 @@ MATURIN := $(VENV_PYTHON) -m maturin build --quiet --locked --release \
 	--manifest-path crates/bindings-py/Cargo.toml --interpreter $(VENV_PYTHON)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-seviri test test-rust test-python test-full lint fuzz-smoke fuzz-full wheel bench bench-quick bench-prepare bench-readers \
+.PHONY: help demo demo-seviri test test-rust test-python test-cloud test-full lint fuzz-smoke fuzz-full wheel bench bench-quick bench-prepare bench-readers \
 	instructions instructions-update clean
 
 help: ## list the targets
@@ -43,6 +43,10 @@ test-rust:
 
 test-python: $(VENV)/.wheel $(VENV)/.dev-requirements
 	$(VENV_PYTHON) -m pytest
+
+test-cloud: ## every test of cloud reads, against every server (installs the Azure emulator: needs npm)
+	scripts/install-azurite
+	SWATH_CLOUD_TESTS=all cargo test --locked -p swath-cloud-testing
 
 test-full: test fuzz-full ## every test, and each fuzz target for FUZZ_FULL_SECONDS (60)
 

@@ -13,7 +13,7 @@ struct Rule {
     may_use: &'static [&'static str],
 }
 
-const RULES: [Rule; 7] = [
+const RULES: [Rule; 8] = [
     Rule { package: "swath-ioengine", folder: "ioengine", may_use: &[] },
     Rule { package: "swath-codecs", folder: "codecs", may_use: &[] },
     Rule { package: "swath-zarr-front", folder: "zarr-front", may_use: &["swath-ioengine", "swath-codecs"] },
@@ -24,6 +24,11 @@ const RULES: [Rule; 7] = [
     },
     Rule { package: "swath-cli", folder: "cli", may_use: &["swath"] },
     Rule { package: "swath-bindings-py", folder: "bindings-py", may_use: &["swath"] },
+    Rule {
+        package: "swath-cloud-testing",
+        folder: "cloud-testing",
+        may_use: &["swath-ioengine", "swath-zarr-front", "swath"],
+    },
     Rule { package: "swath-tidy", folder: "tidy", may_use: &[] },
 ];
 

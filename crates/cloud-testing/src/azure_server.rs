@@ -1,0 +1,92 @@
+//! The Azure emulator, in a process of its own.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// How long the emulator may take until it answers. It takes about a second where nothing else runs.
+const READY_WITHIN: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// The script that `scripts/install-azurite` installs, below the root of the repository.
+const SCRIPT: &str = ".tools/azurite/node_modules/azurite/dist/src/blob/main.js";
+
+/// Azurite's blob service, with its objects in memory. It is installed by `scripts/install-azurite`.
+pub struct AzureServer {
+    address: SocketAddr,
+    child: Child,
+    _folder: TempDir,
+}
+
+impl AzureServer {
+    /// The account's name, which every Azurite knows.
+    pub const ACCOUNT: &str = "devstoreaccount1";
+    /// The account's key, which Azurite's documentation prints.
+    pub const KEY: &str =
+        "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+
+    /// Starts the emulator, or returns `None` where it is not installed: tests then say that they skip.
+    ///
+    /// # Errors
+    ///
+    /// Where it is installed and does not start, or does not answer within a minute.
+    pub fn start() -> io::Result<Option<AzureServer>> {
+        let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(SCRIPT);
+        if !script.is_file() {
+            return Ok(None);
+        }
+        let folder = tempfile::tempdir()?;
+        let address = free_address()?;
+        // One process, which has no children: node runs the script itself.
+        let child = Command::new("node")
+            .arg(&script)
+            .args(["--blobHost", "127.0.0.1", "--blobPort", &address.port().to_string()])
+            .args(["--skipApiVersionCheck", "--inMemoryPersistence", "--silent", "--disableTelemetry"])
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let mut server = AzureServer { address, child, _folder: folder };
+        server.wait_until_ready()?;
+        Ok(Some(server))
+    }
+
+    /// Where the emulator listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The account's endpoint.
+    pub fn endpoint(&self) -> String {
+        format!("http://{}/{}", self.address, AzureServer::ACCOUNT)
+    }
+
+    fn wait_until_ready(&mut self) -> io::Result<()> {
+        let start = Instant::now();
+        while TcpStream::connect(self.address).is_err() {
+            if let Some(status) = self.child.try_wait()? {
+                return Err(io::Error::other(format!("the Azure emulator ended at once: {status}")));
+            }
+            if READY_WITHIN < start.elapsed() {
+                return Err(io::Error::other("the Azure emulator does not answer"));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for AzureServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A port that was free a moment ago: the emulator cannot say which it took itself.
+fn free_address() -> io::Result<SocketAddr> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
+}
