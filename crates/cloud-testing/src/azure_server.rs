@@ -1,5 +1,6 @@
 //! The Azure emulator, in a process of its own.
 
+use crate::azure_request::AzureRequest;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -62,6 +63,42 @@ impl AzureServer {
     /// The account's endpoint.
     pub fn endpoint(&self) -> String {
         format!("http://{}/{}", self.address, AzureServer::ACCOUNT)
+    }
+
+    /// Makes an empty container.
+    ///
+    /// # Errors
+    ///
+    /// Where the emulator answers with an error.
+    pub fn create_container(&self, container: &str) -> io::Result<()> {
+        self.request("PUT", container, Some(("restype", "container")), None, &[])
+    }
+
+    /// Writes a blob, or replaces it. The key is sent as it is: letters, digits and what needs no escape.
+    ///
+    /// # Errors
+    ///
+    /// Where the emulator answers with an error.
+    pub fn put(&self, container: &str, key: &str, bytes: &[u8]) -> io::Result<()> {
+        self.request("PUT", &format!("{container}/{key}"), None, Some("BlockBlob"), bytes)
+    }
+
+    fn request(
+        &self,
+        method: &str,
+        path: &str,
+        query: Option<(&str, &str)>,
+        blob_type: Option<&str>,
+        body: &[u8],
+    ) -> io::Result<()> {
+        let (account, key) = (AzureServer::ACCOUNT, AzureServer::KEY);
+        let status =
+            AzureRequest { account, key, method, path, query, blob_type, body }.send(self.address)?;
+        let wanted = 200..300;
+        if wanted.contains(&status) {
+            return Ok(());
+        }
+        Err(io::Error::other(format!("wanted to {method} {path}, the Azure emulator answered with {status}")))
     }
 
     fn wait_until_ready(&mut self) -> io::Result<()> {

@@ -8,6 +8,7 @@
 
 #![deny(unsafe_code)]
 
+mod azure_request;
 mod azure_server;
 mod background;
 mod connect_proxy;

@@ -1,0 +1,9 @@
+//! The servers and proxies of this crate by other clients, and swath against them.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "all of it is a test")]
+
+mod client;
+mod proxies;
+mod raw;
+mod servers;
+mod web;
