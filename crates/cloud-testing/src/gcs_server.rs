@@ -48,6 +48,14 @@ impl GcsServer {
         format!("http://{}", self.address)
     }
 
+    /// A service account's key file, as JSON, that leads every client here and asks for no token.
+    pub fn service_account(&self) -> String {
+        format!(
+            r#"{{"gcs_base_url":"{}","disable_oauth":true,"client_email":"","private_key":"","private_key_id":""}}"#,
+            self.endpoint()
+        )
+    }
+
     /// What is served; shared with the server.
     pub fn objects(&self) -> &Objects {
         &self.objects

@@ -97,7 +97,7 @@ impl Objects {
     }
 
     /// The keys that start with `prefix`, in order.
-    pub(crate) fn keys(&self, prefix: &str) -> Vec<String> {
+    pub fn list(&self, prefix: &str) -> Vec<String> {
         let mut keys = BTreeSet::new();
         if let Some(folder) = &self.0.folder {
             let above = prefix.rsplit_once('/').map_or("", |(above, _)| above);

@@ -51,11 +51,15 @@ pub(super) async fn serve(mut client: TcpStream, shared: &Shared) -> io::Result<
             Some(after) => after,
             None => exchange.relay(&seen, &request, &body, fault.as_ref(), &mut upstream).await?,
         };
-        if after == After::Close {
+        if after == After::Close || closes(&request) {
             break;
         }
     }
     client.shutdown().await
+}
+
+fn closes(head: &Head) -> bool {
+    head.get("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"))
 }
 
 /// A request's body, whole: what is sent through here is small.
@@ -166,7 +170,7 @@ impl Exchange<'_> {
         let mut answer = ask(self.shared, request, body, upstream).await?;
         let Some(server) = upstream.as_mut() else { return Ok(After::Close) };
         let framing = Framing::of_answer(&answer, &seen.method);
-        let ends = answer.get("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
+        let ends = closes(&answer);
         let alteration = alter(&mut answer, framing, fault);
         self.send(&answer.bytes()).await?;
         let mut reader = BodyReader::new(&mut server.stream, &mut server.buffer, framing);

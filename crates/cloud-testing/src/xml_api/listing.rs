@@ -50,7 +50,7 @@ const TIME: &str = "2026-01-01T00:00:00.000Z";
 
 /// Keys and common prefixes, in order.
 fn names(objects: &Objects, prefix: &str, delimiter: Option<&str>) -> Vec<String> {
-    let mut names = objects.keys(prefix);
+    let mut names = objects.list(prefix);
     if let Some(delimiter) = delimiter {
         for name in &mut names {
             if let Some(at) = name[prefix.len()..].find(delimiter) {

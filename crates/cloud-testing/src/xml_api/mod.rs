@@ -96,11 +96,7 @@ impl XmlApi {
             return failure(StatusCode::BAD_REQUEST, "IncompleteBody");
         };
         if query.get("delete").is_some() {
-            let text = String::from_utf8_lossy(&body);
-            for key in contents_of(&text, "Key") {
-                self.objects.remove(&unescape(key));
-            }
-            return xml("<DeleteResult></DeleteResult>".to_owned());
+            return self.remove_several(&String::from_utf8_lossy(&body));
         }
         if query.get("uploads").is_some() {
             let id = self.uploads.begin();
@@ -122,6 +118,16 @@ impl XmlApi {
             }
             None => failure(StatusCode::PRECONDITION_FAILED, "PreconditionFailed"),
         }
+    }
+
+    fn remove_several(&self, list: &str) -> Response<ObjectBody> {
+        let mut done = String::from("<DeleteResult>");
+        for key in contents_of(list, "Key") {
+            self.objects.remove(&unescape(key));
+            done.push_str(&format!("<Deleted><Key>{key}</Key></Deleted>"));
+        }
+        done.push_str("</DeleteResult>");
+        xml(done)
     }
 
     fn remove(&self, key: &str, query: &Query) -> Response<ObjectBody> {

@@ -94,7 +94,7 @@ fn connections_break() {
     assert_eq!((came.body(), came.error), (&stand.wanted()[..250], None));
     let came = stand.with(Fault::TruncatedChunks(500));
     assert_eq!(came.header("transfer-encoding").unwrap(), "chunked");
-    assert!(came.body().starts_with(b"1f4\r\n") && !came.body().ends_with(b"0\r\n\r\n"));
+    assert!((501..600).contains(&came.body().len()) && !came.body().ends_with(b"0\r\n\r\n"));
 }
 
 #[test]

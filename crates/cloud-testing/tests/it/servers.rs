@@ -34,8 +34,7 @@ fn s3(endpoint: &str, secret: &str) -> impl ObjectStore {
 
 fn gcs(server: &GcsServer) -> impl ObjectStore {
     GoogleCloudStorageBuilder::new()
-        .with_base_url(&server.endpoint())
-        .with_skip_signature(true)
+        .with_service_account_key(server.service_account())
         .with_bucket_name("bucket")
         .with_client_options(object_store::ClientOptions::new().with_allow_http(true))
         .with_http_connector(Plain::new())
