@@ -2,8 +2,8 @@
 
 use crate::errors::raised;
 use crate::info::Info;
-use crate::location::{Lazy, Location, Pickled};
-use crate::open::reopener;
+use crate::location::{Lazy, Location};
+use crate::stats::remote_stats;
 use crate::{json, read, selection};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray};
 use pyo3::IntoPyObjectExt;
@@ -11,18 +11,19 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsString;
 use std::hash::{Hash, Hasher};
 use swath::codecs::Codec;
 use swath::{ArrayCodecs, AxisSelection, Selection, ZarrFormat};
 
-/// A Zarr array on disk, opened for reading.
+/// A Zarr array, opened for reading.
 ///
 /// Made by `swath.open`, `swath.open_array`, or from a group. It holds metadata but no open file: it
-/// can be pickled (as its path), sent to other processes by fork, forkserver or spawn, and used from
-/// any number of threads. Two arrays are equal when they are stored at the same place.
+/// can be pickled (as its path or URL, without secrets), sent to other processes by fork, forkserver or
+/// spawn, and used from any number of threads. Two arrays are equal when they are stored at the same
+/// place.
 ///
 /// Indexing reads from storage into a new NumPy array, with NumPy's rules for integers, slices (steps
 /// and negative numbers included) and `...`. What is not stored reads as the fill value. The GIL is
@@ -426,10 +427,10 @@ impl Array {
         self.lazy.location.basename()
     }
 
-    /// The array's directory, absolute; `swath.open` takes it.
+    /// The array's directory, absolute, or its URL without credentials; `swath.open` takes it.
     #[getter]
     fn store_path(&self) -> OsString {
-        self.lazy.location.directory().into_os_string()
+        self.lazy.location.store_path()
     }
 
     /// Count the bytes of the stored chunks, by listing them: as long as that takes.
@@ -449,6 +450,32 @@ impl Array {
         Ok(stored.0)
     }
 
+    /// Count what requests to the array's storage came to in this process.
+    ///
+    /// Returns
+    /// -------
+    /// dict or None
+    ///     None for local files and memory. Else what was counted since the first request to the endpoint,
+    ///     which all stores of one scheme, host and port share: `requests`, those sent again included;
+    ///     `bytes_received`; of the requests, `retries`, `resumed` after a body that broke, and `hedges`;
+    ///     `throttled`, answers that asked for fewer requests; `connections_opened`, `connections_open`,
+    ///     `http2_open`; `in_flight` and `in_flight_max`; `concurrency`, how many requests may be under way
+    ///     as adapted by now, and `concurrency_history`, (seconds since the first request, limit) each time
+    ///     it moved; `first_byte_seconds`, a dict of the `median`, the 99th percentile `p99` and the `max`
+    ///     from a request to the first byte of its answer; `request_cost_ns` and `byte_cost_ns`, what one
+    ///     more request and one more byte cost as measured, 0 before; and `endpoint`. Divide
+    ///     `bytes_received` by `swath.stats()["bytes_wanted"]` for what was read in vain.
+    ///
+    /// Examples
+    /// --------
+    /// >>> before = array.store_stats()["requests"]
+    /// >>> crop = array[0, :, :128, :128]
+    /// >>> array.store_stats()["requests"] - before
+    /// 3
+    fn store_stats<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        remote_stats(py, self.get(py)?.array.store())
+    }
+
     /// What the array is, in lines to read.
     #[getter]
     fn info(&self, py: Python<'_>) -> PyResult<Info> {
@@ -457,30 +484,30 @@ impl Array {
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
-        let name = self.lazy.location.name();
+        let (name, remark) = (self.lazy.location.name(), self.lazy.location.remark());
         match self.get(py) {
             Ok(opened) => {
                 let shape = crate::info::tuple(opened.array.shape());
-                format!("<swath.Array {name} shape={shape} dtype={}>", opened.array.data_type())
+                format!("<swath.Array {name} shape={shape} dtype={}{remark}>", opened.array.data_type())
             }
             // A representation never fails; using the array will say why.
-            Err(_) => format!("<swath.Array {name} (cannot be opened)>"),
+            Err(_) => format!("<swath.Array {name} (cannot be opened){remark}>"),
         }
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         let other = other.cast::<Array>();
-        other.is_ok_and(|other| other.get().lazy.location.directory() == self.lazy.location.directory())
+        other.is_ok_and(|other| other.get().lazy.location.is_same(&self.lazy.location))
     }
 
     fn __hash__(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        self.lazy.location.directory().hash(&mut hasher);
+        self.lazy.location.store_path().hash(&mut hasher);
         hasher.finish()
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Pickled)> {
-        Ok((reopener(py)?, self.lazy.location.pickled("array")))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        self.lazy.location.pickled(py, "array")
     }
 }
 

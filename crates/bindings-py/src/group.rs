@@ -3,21 +3,22 @@
 use crate::errors::{raised, raised_for_member, warn};
 use crate::info::{Info, format_number, tree};
 use crate::json;
-use crate::location::{Lazy, Location, Pickled};
-use crate::open::{reopener, wrap};
+use crate::location::{Lazy, Location};
+use crate::open::wrap;
+use crate::stats::remote_stats;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyIterator, PyTuple};
+use pyo3::types::{PyDict, PyIterator, PyTuple};
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsString;
 use std::hash::{Hash, Hasher};
 use swath::{Error, ErrorKind, Node};
 
-/// A Zarr group on disk, opened for reading: a mapping of names to arrays and groups.
+/// A Zarr group, opened for reading: a mapping of names to arrays and groups.
 ///
-/// Made by `swath.open`, `swath.open_group`, or from another group. It can be pickled (as its path)
-/// and used from any number of threads. Two groups are equal when they are stored at the same place.
-/// Where its writer consolidated the metadata, nothing further is read to list it.
+/// Made by `swath.open`, `swath.open_group`, or from another group. It can be pickled (as its path or
+/// URL, without secrets) and used from any number of threads. Two groups are equal when they are stored
+/// at the same place. Where its writer consolidated the metadata, nothing further is read to list it.
 ///
 /// Examples
 /// --------
@@ -259,10 +260,36 @@ impl Group {
         self.lazy.location.basename()
     }
 
-    /// The group's directory, absolute; `swath.open` takes it.
+    /// The group's directory, absolute, or its URL without credentials; `swath.open` takes it.
     #[getter]
     fn store_path(&self) -> OsString {
-        self.lazy.location.directory().into_os_string()
+        self.lazy.location.store_path()
+    }
+
+    /// Count what requests to the group's storage came to in this process.
+    ///
+    /// Returns
+    /// -------
+    /// dict or None
+    ///     None for local files and memory. Else what was counted since the first request to the endpoint,
+    ///     which all stores of one scheme, host and port share: `requests`, those sent again included;
+    ///     `bytes_received`; of the requests, `retries`, `resumed` after a body that broke, and `hedges`;
+    ///     `throttled`, answers that asked for fewer requests; `connections_opened`, `connections_open`,
+    ///     `http2_open`; `in_flight` and `in_flight_max`; `concurrency`, how many requests may be under way
+    ///     as adapted by now, and `concurrency_history`, (seconds since the first request, limit) each time
+    ///     it moved; `first_byte_seconds`, a dict of the `median`, the 99th percentile `p99` and the `max`
+    ///     from a request to the first byte of its answer; `request_cost_ns` and `byte_cost_ns`, what one
+    ///     more request and one more byte cost as measured, 0 before; and `endpoint`. Divide
+    ///     `bytes_received` by `swath.stats()["bytes_wanted"]` for what was read in vain.
+    ///
+    /// Examples
+    /// --------
+    /// >>> before = group.store_stats()["requests"]
+    /// >>> crop = group["t2m"][0]
+    /// >>> group.store_stats()["requests"] - before
+    /// 3
+    fn store_stats<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        remote_stats(py, self.get(py)?.store())
     }
 
     /// What the group is, in lines to read.
@@ -272,21 +299,21 @@ impl Group {
     }
 
     fn __repr__(&self) -> String {
-        format!("<swath.Group {}>", self.lazy.location.name())
+        format!("<swath.Group {}{}>", self.lazy.location.name(), self.lazy.location.remark())
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         let other = other.cast::<Group>();
-        other.is_ok_and(|other| other.get().lazy.location.directory() == self.lazy.location.directory())
+        other.is_ok_and(|other| other.get().lazy.location.is_same(&self.lazy.location))
     }
 
     fn __hash__(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        self.lazy.location.directory().hash(&mut hasher);
+        self.lazy.location.store_path().hash(&mut hasher);
         hasher.finish()
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Pickled)> {
-        Ok((reopener(py)?, self.lazy.location.pickled("group")))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        self.lazy.location.pickled(py, "group")
     }
 }

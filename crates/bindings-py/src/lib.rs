@@ -18,6 +18,7 @@ mod open;
 mod output;
 mod plain_slice;
 mod read;
+mod remote;
 mod selection;
 mod stats;
 
@@ -35,7 +36,7 @@ mod module {
     #[pymodule_export]
     use crate::info::Info;
     #[pymodule_export]
-    use crate::open::{open, open_array, open_group, reopen};
+    use crate::open::{open, open_array, open_group, reopen, reopen_url};
     #[pymodule_export]
     use crate::stats::stats;
 

@@ -1,26 +1,54 @@
 //! Where a node is, and the node once it is opened.
 
 use crate::errors::raised;
+use crate::remote::Remote;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use swath::{DecodedCache, Error, Store};
+use std::sync::{Arc, OnceLock};
+use swath::{CloudOptions, DecodedCache, Error, Store};
 
-/// A store's directory, a node's path in it, and where the node's decoded chunks are kept. All that a pickle holds: of the
-/// cache, its size.
+/// A store, a node's path in it, and where the node's decoded chunks are kept. All that a pickle holds: of the cache, its
+/// size; of a URL and its options, what is no secret.
 #[derive(Clone, Debug)]
 pub(crate) struct Location {
-    root: PathBuf,
+    root: Root,
     path: String,
     decoded: DecodedCache,
 }
 
+/// Where a store is.
+#[derive(Clone)]
+enum Root {
+    Directory(PathBuf),
+    Remote(Arc<Remote>),
+}
+
+impl fmt::Debug for Root {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Root::Directory(root) => root.fmt(out),
+            Root::Remote(remote) => remote.name().fmt(out),
+        }
+    }
+}
+
 impl Location {
-    /// The node at `path` of the store in `root`, which is made absolute: a pickle may be read in a process with
-    /// another working directory. It and all nodes below it keep at most so many bytes of decoded chunks, together.
-    pub(crate) fn new(root: &Path, path: &str, decoded_cache_bytes: u64) -> Location {
+    /// The node at `path` of the store in the directory `root`, which is made absolute: a pickle may be read in a process
+    /// with another working directory. It and all nodes below it keep at most so many bytes of decoded chunks, together.
+    pub(crate) fn local(root: &Path, path: &str, decoded_cache_bytes: u64) -> Location {
         let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+        Location::new(Root::Directory(root), path, decoded_cache_bytes)
+    }
+
+    /// The node at `path` of a store that a URL names.
+    pub(crate) fn remote(remote: Remote, path: &str, decoded_cache_bytes: u64) -> Location {
+        Location::new(Root::Remote(Arc::new(remote)), path, decoded_cache_bytes)
+    }
+
+    fn new(root: Root, path: &str, decoded_cache_bytes: u64) -> Location {
         let decoded = DecodedCache::new(decoded_cache_bytes);
         Location { root, path: path.trim_matches('/').to_owned(), decoded }
     }
@@ -35,8 +63,16 @@ impl Location {
         &self.decoded
     }
 
-    pub(crate) fn store(&self) -> Result<Store, Error> {
-        Store::directory(&self.root)
+    /// What it takes to open the store, credentials of a provider included.
+    ///
+    /// # Errors
+    ///
+    /// Those of the credential provider.
+    pub(crate) fn ready(&self, py: Python<'_>) -> PyResult<Ready<'_>> {
+        match &self.root {
+            Root::Directory(root) => Ok(Ready::Directory(root)),
+            Root::Remote(remote) => Ok(Ready::Url(remote.url(), remote.with_credentials(py)?)),
+        }
     }
 
     /// The node's path in its store; empty for the root.
@@ -44,14 +80,37 @@ impl Location {
         &self.path
     }
 
-    /// The node's directory.
-    pub(crate) fn directory(&self) -> PathBuf {
-        if self.path.is_empty() { self.root.clone() } else { self.root.join(&self.path) }
+    /// The node's directory, or its URL without credentials.
+    pub(crate) fn store_path(&self) -> OsString {
+        match &self.root {
+            Root::Directory(root) if self.path.is_empty() => root.clone().into_os_string(),
+            Root::Directory(root) => root.join(&self.path).into_os_string(),
+            Root::Remote(remote) if self.path.is_empty() => remote.name().into(),
+            Root::Remote(remote) => format!("{}/{}", remote.name(), self.path).into(),
+        }
     }
 
-    /// The directory, for people.
+    /// The directory or the URL, for people.
     pub(crate) fn name(&self) -> String {
-        self.directory().to_string_lossy().into_owned()
+        self.store_path().to_string_lossy().into_owned()
+    }
+
+    /// What a representation says besides: the secrets that a pickle left out.
+    pub(crate) fn remark(&self) -> String {
+        match self.withheld() {
+            [] => String::new(),
+            names => format!(" (unpickled without {})", names.join(", ")),
+        }
+    }
+
+    /// True where both are the same node, whatever the secrets to get there.
+    pub(crate) fn is_same(&self, other: &Location) -> bool {
+        let same_root = match (&self.root, &other.root) {
+            (Root::Remote(one), Root::Remote(other)) => one.is_same(other),
+            (Root::Directory(_), Root::Directory(_)) => true,
+            _ => false,
+        };
+        same_root && self.store_path() == other.store_path()
     }
 
     /// zarr-python's `name`: the path with a slash in front.
@@ -64,14 +123,67 @@ impl Location {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
-    /// What `reopen` makes the node of again.
-    pub(crate) fn pickled(&self, kind: &'static str) -> Pickled {
-        (kind, self.root.clone().into_os_string(), self.path.clone(), self.decoded.bytes_max())
+    /// The function that makes a node of this kind again, and its arguments.
+    pub(crate) fn pickled<'py>(
+        &self,
+        py: Python<'py>,
+        kind: &'static str,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let module = py.import("swath._swath")?;
+        let (path, decoded) = (&self.path, self.decoded.bytes_max());
+        match &self.root {
+            Root::Directory(root) => {
+                let arguments = (kind, root.as_os_str(), path, decoded).into_pyobject(py)?;
+                Ok((module.getattr("_reopen")?, arguments))
+            }
+            Root::Remote(remote) => {
+                let portable = remote.portable(py);
+                let store = (portable.url, portable.options, portable.provider, portable.withheld);
+                let arguments = (kind, store, path, decoded).into_pyobject(py)?;
+                Ok((module.getattr("_reopen_url")?, arguments))
+            }
+        }
+    }
+
+    /// The exception for an error of opening the node.
+    fn failed(&self, py: Python<'_>, error: &Error) -> PyErr {
+        let raised = raised(py, error);
+        if let names @ [_, ..] = self.withheld() {
+            let note = format!(
+                "The pickle left out {}: this process has to find them in its environment.",
+                names.join(", ")
+            );
+            // Without the note the error is as true.
+            let _ = raised.value(py).call_method1("add_note", (note,));
+        }
+        raised
+    }
+
+    fn withheld(&self) -> &[String] {
+        match &self.root {
+            Root::Directory(_) => &[],
+            Root::Remote(remote) => remote.withheld(),
+        }
     }
 }
 
-/// The arguments of `reopen`: the kind of node, its store, its path and its cache's bytes.
-pub(crate) type Pickled = (&'static str, OsString, String, u64);
+/// What it takes to open a store without the GIL.
+pub(crate) enum Ready<'a> {
+    /// A directory.
+    Directory(&'a Path),
+    /// A URL and its options.
+    Url(&'a str, CloudOptions),
+}
+
+impl Ready<'_> {
+    /// The store; nothing is connected yet.
+    pub(crate) fn store(&self) -> Result<Store, Error> {
+        match self {
+            Ready::Directory(root) => Store::directory(root),
+            Ready::Url(url, options) => Store::open(url, options),
+        }
+    }
+}
 
 /// A node that is opened when it is first used: at once by `swath.open`, later where it comes from a pickle.
 pub(crate) struct Lazy<T> {
@@ -102,8 +214,9 @@ impl<T: Send + Sync> Lazy<T> {
             return Ok(node);
         }
         let location = &self.location;
-        let opened = py.detach(|| location.store().and_then(|store| open(&store, location.path())));
-        let node = make(opened.map_err(|error| raised(py, &error))?)?;
+        let ready = location.ready(py)?;
+        let opened = py.detach(|| ready.store().and_then(|store| open(&store, location.path())));
+        let node = make(opened.map_err(|error| location.failed(py, &error))?)?;
         Ok(self.node.get_or_init(|| node))
     }
 

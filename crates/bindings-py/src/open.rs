@@ -1,25 +1,39 @@
 //! Opening what is stored at a path.
 
 use crate::array::Array;
-use crate::errors::{Class, error, raised};
+use crate::errors::{Class, error, raised, raised_about};
 use crate::group::Group;
 use crate::location::Location;
+use crate::remote::{Portable, Remote, TextOptions, without_credentials};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use std::path::PathBuf;
-use swath::{Error, Node, Store};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use swath::{CloudOptions, Error, Node, Store};
 
-/// Open the array or group stored in a directory.
+/// Open the array or group stored in a directory or at a URL.
 ///
 /// Parameters
 /// ----------
-/// path : str or os.PathLike
-///     A directory that holds a `zarr.json` (Zarr v3), or a `.zarray` or `.zgroup` (v2).
+/// url : str, os.PathLike or a store
+///     A directory or a URL below which lies a `zarr.json` (Zarr v3), or a `.zarray` or `.zgroup` (v2):
+///     `s3://bucket/key`, `gs://bucket/key`, `az://container/key`,
+///     `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`,
+///     `memory://name/key`. Or a store for these, as it is: of obstore (`S3Store`, `GCSStore`,
+///     `AzureStore`, `HTTPStore`, `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`,
+///     `LocalStore`, `StorePath`), or what `fsspec.get_mapper` gives; only where it points and how are
+///     taken from it, reading is swath's own.
 /// mode : str, default "r"
 ///     Only "r", reading: swath does not write yet.
+/// storage_options : dict, optional
+///     How to reach a URL, by the names of obstore, s3fs, gcsfs or adlfs, nested dicts included: region,
+///     endpoint, credentials, timeouts. What is not given comes from the environment. A callable as
+///     `credential_provider` gives credentials, as obstore takes it. Pickles leave secrets out: the
+///     process that reads one finds them in its own environment, or by a `credential_provider`, which
+///     is pickled with the array.
 /// decoded_cache_bytes : int, default 0
 ///     Bytes of memory in which decoded chunks are kept, of all arrays of a group together, so that
-///     reading them again needs no decoding. They count only as long as their file did not change.
+///     reading them again needs no decoding. They count only as long as what is stored did not change.
 ///     Uncompressed chunks are not kept: reading them costs no more than copying them. A copy made
 ///     by pickling or forking has a cache of its own.
 ///
@@ -30,12 +44,14 @@ use swath::{Error, Node, Store};
 /// Raises
 /// ------
 /// NotFoundError
-///     There is no such directory, or it holds neither an array nor a group.
+///     There is neither an array nor a group at the path or URL.
 /// InvalidError
 ///     The metadata breaks the Zarr specification.
 /// UnsupportedError
 ///     The array uses a codec, data type or grid that swath does not read; the message names it. Also
-///     for a `mode` that writes, and for anything but a local directory.
+///     for a `mode` that writes, for a scheme, an option or a store that is not known.
+/// StorageError
+///     The storage failed, or refused the credentials.
 ///
 /// Examples
 /// --------
@@ -44,31 +60,34 @@ use swath::{Error, Node, Store};
 /// (10,)
 #[pyfunction]
 #[pyo3(
-    signature = (path, mode = "r", *, decoded_cache_bytes = 0),
-    text_signature = "(path, mode='r', *, decoded_cache_bytes=0)"
+    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0),
+    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0)"
 )]
 pub(crate) fn open<'py>(
     py: Python<'py>,
-    path: PathBuf,
+    url: &Bound<'_, PyAny>,
     mode: &str,
+    storage_options: Option<&Bound<'_, PyAny>>,
     decoded_cache_bytes: u64,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let location = checked(py, path, mode, decoded_cache_bytes)?;
+    let location = location(mode, url, storage_options, decoded_cache_bytes)?;
     let node = open_with(py, &location, Node::open_in)?;
     wrap(py, &location, node)
 }
 
-/// Open the array stored in a directory.
+/// Open the array stored in a directory or at a URL.
 ///
 /// Parameters
 /// ----------
-/// path : str or os.PathLike
-///     A directory that holds a `zarr.json` (Zarr v3) or a `.zarray` (v2).
+/// url : str, os.PathLike or a store
+///     As for `open`; a `zarr.json` (Zarr v3) or a `.zarray` (v2) lies there.
 /// mode : str, default "r"
 ///     Only "r", reading: swath does not write yet.
+/// storage_options : dict, optional
+///     As for `open`.
 /// decoded_cache_bytes : int, default 0
 ///     Bytes of memory in which decoded chunks are kept, so that reading them again needs no
-///     decoding. They count only as long as their file did not change. Uncompressed chunks are not
+///     decoding. They count only as long as what is stored did not change. Uncompressed chunks are not
 ///     kept: reading them costs no more than copying them. A copy made by pickling or forking has a
 ///     cache of its own.
 ///
@@ -79,8 +98,8 @@ pub(crate) fn open<'py>(
 /// Raises
 /// ------
 /// NotFoundError
-///     There is no such directory, or it holds no array.
-/// InvalidError, UnsupportedError
+///     There is no array at the path or URL.
+/// InvalidError, UnsupportedError, StorageError
 ///     As `open`.
 ///
 /// Examples
@@ -89,28 +108,31 @@ pub(crate) fn open<'py>(
 /// (8, 3, 256, 256)
 #[pyfunction]
 #[pyo3(
-    signature = (path, mode = "r", *, decoded_cache_bytes = 0),
-    text_signature = "(path, mode='r', *, decoded_cache_bytes=0)"
+    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0),
+    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0)"
 )]
 pub(crate) fn open_array(
     py: Python<'_>,
-    path: PathBuf,
+    url: &Bound<'_, PyAny>,
     mode: &str,
+    storage_options: Option<&Bound<'_, PyAny>>,
     decoded_cache_bytes: u64,
 ) -> PyResult<Array> {
-    let location = checked(py, path, mode, decoded_cache_bytes)?;
+    let location = location(mode, url, storage_options, decoded_cache_bytes)?;
     let array = open_with(py, &location, swath::Array::open_in)?;
     Array::opened(py, location, array)
 }
 
-/// Open the group stored in a directory.
+/// Open the group stored in a directory or at a URL.
 ///
 /// Parameters
 /// ----------
-/// path : str or os.PathLike
-///     A directory that holds a `zarr.json` (Zarr v3) or a `.zgroup` (v2).
+/// url : str, os.PathLike or a store
+///     As for `open`; a `zarr.json` (Zarr v3) or a `.zgroup` (v2) lies there.
 /// mode : str, default "r"
 ///     Only "r", reading: swath does not write yet.
+/// storage_options : dict, optional
+///     As for `open`.
 /// decoded_cache_bytes : int, default 0
 ///     Bytes of memory in which decoded chunks are kept, of all arrays of the group together, so
 ///     that reading them again needs no decoding. They count only as long as their file did not
@@ -124,8 +146,8 @@ pub(crate) fn open_array(
 /// Raises
 /// ------
 /// NotFoundError
-///     There is no such directory, or it holds no group.
-/// InvalidError, UnsupportedError
+///     There is no group at the path or URL.
+/// InvalidError, UnsupportedError, StorageError
 ///     As `open`.
 ///
 /// Examples
@@ -134,16 +156,17 @@ pub(crate) fn open_array(
 /// ('latitude', 'longitude', 't2m')
 #[pyfunction]
 #[pyo3(
-    signature = (path, mode = "r", *, decoded_cache_bytes = 0),
-    text_signature = "(path, mode='r', *, decoded_cache_bytes=0)"
+    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0),
+    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0)"
 )]
 pub(crate) fn open_group(
     py: Python<'_>,
-    path: PathBuf,
+    url: &Bound<'_, PyAny>,
     mode: &str,
+    storage_options: Option<&Bound<'_, PyAny>>,
     decoded_cache_bytes: u64,
 ) -> PyResult<Group> {
-    let location = checked(py, path, mode, decoded_cache_bytes)?;
+    let location = location(mode, url, storage_options, decoded_cache_bytes)?;
     let group = open_with(py, &location, swath::Group::open_in)?;
     Ok(Group::opened(location, group))
 }
@@ -158,17 +181,32 @@ pub(crate) fn reopen(
     path: &str,
     decoded_cache_bytes: u64,
 ) -> PyResult<Py<PyAny>> {
-    let location = Location::new(&root, path, decoded_cache_bytes);
+    unopened(py, kind, Location::local(&root, path, decoded_cache_bytes))
+}
+
+/// As `_reopen`, of a URL without credentials, its options, its credential provider and the names of what the pickle
+/// left out.
+#[pyfunction]
+#[pyo3(name = "_reopen_url", signature = (kind, store, path, decoded_cache_bytes = 0))]
+pub(crate) fn reopen_url(
+    py: Python<'_>,
+    kind: &str,
+    store: (String, TextOptions, Option<Py<PyAny>>, Vec<String>),
+    path: &str,
+    decoded_cache_bytes: u64,
+) -> PyResult<Py<PyAny>> {
+    let (url, options, provider, withheld) = store;
+    let remote = Remote::new(Portable { url, options, provider, withheld });
+    let remote = remote.map_err(|error| raised(py, &error))?;
+    unopened(py, kind, Location::remote(remote, path, decoded_cache_bytes))
+}
+
+fn unopened(py: Python<'_>, kind: &str, location: Location) -> PyResult<Py<PyAny>> {
     match kind {
         "array" => Array::unopened(location).into_py_any(py),
         "group" => Group::unopened(location).into_py_any(py),
         _ => Err(error(py, Class::Invalid, &format!("a pickle of kind {kind:?}"), &location.name())),
     }
-}
-
-/// `reopen`, as pickles name it.
-pub(crate) fn reopener(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    py.import("swath._swath")?.getattr("_reopen")
 }
 
 /// The Python object of an opened node.
@@ -190,34 +228,85 @@ fn open_with<T: Send>(
     location: &Location,
     open: impl FnOnce(&Store, &str) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
-    py.detach(|| location.store().and_then(|store| open(&store, location.path())))
+    let ready = location.ready(py)?;
+    py.detach(|| ready.store().and_then(|store| open(&store, location.path())))
         .map_err(|error| raised(py, &error))
 }
 
 /// The location that the arguments of `open` name, if it is one that swath can read.
-fn checked(py: Python<'_>, path: PathBuf, mode: &str, decoded_cache_bytes: u64) -> PyResult<Location> {
-    let name = path.to_string_lossy().into_owned();
-    match mode {
-        "r" => {}
-        "r+" | "a" | "w" | "w-" | "x" => {
-            let message = format!("writing is not there yet: wanted mode=\"r\", found {mode:?}");
-            return Err(error(py, Class::Unsupported, &message, &name));
-        }
-        _ => {
-            let message = format!("wanted mode=\"r\", found {mode:?}");
-            return Err(error(py, Class::Invalid, &message, &name));
-        }
+fn location(
+    mode: &str,
+    store: &Bound<'_, PyAny>,
+    storage_options: Option<&Bound<'_, PyAny>>,
+    decoded_cache_bytes: u64,
+) -> PyResult<Location> {
+    let py = store.py();
+    let given = place(store, storage_options)?;
+    check_mode(py, mode, &given.url)?;
+    let Some((scheme, _)) = given.url.split_once("://") else {
+        check_local(py, &given, Path::new(&given.path))?;
+        return Ok(Location::local(Path::new(&given.path), "", decoded_cache_bytes));
+    };
+    if scheme.contains(':') {
+        let message = "chained URLs of fsspec cannot be read: wanted the URL of the storage itself";
+        return Err(error(py, Class::Unsupported, message, &without_credentials(&given.url)));
     }
-    if let Some((scheme, rest)) = name.split_once("://") {
-        if scheme == "file" && rest.starts_with('/') {
-            return Ok(Location::new(rest.as_ref(), "", decoded_cache_bytes));
-        }
-        let message = format!("storage by {scheme}:// is not there yet: swath reads local directories");
-        return Err(error(py, Class::Unsupported, &message, &name));
+    let remote = Portable {
+        url: given.url.clone(),
+        options: given.options.clone(),
+        provider: given.provider.as_ref().map(|provider| provider.clone_ref(py)),
+        withheld: Vec::new(),
+    };
+    let remote =
+        Remote::new(remote).map_err(|error| raised_about(py, &error, &without_credentials(&given.url)))?;
+    if !scheme.eq_ignore_ascii_case("file") {
+        return Ok(Location::remote(remote, "", decoded_cache_bytes));
     }
-    if path.is_file() {
-        let message = "this is a file: swath reads directories, and no zip files yet";
-        return Err(error(py, Class::Unsupported, message, &name));
+    let opened = py.detach(|| Store::open(&given.url, &CloudOptions::new()));
+    let store = opened.map_err(|error| raised(py, &error))?;
+    check_local(py, &given, Path::new(store.name()))?;
+    Ok(Location::local(Path::new(store.name()), "", decoded_cache_bytes))
+}
+
+/// What the arguments of `open` name.
+struct Place {
+    url: String,
+    /// The same, where it is a path: paths need not be UTF-8.
+    path: OsString,
+    options: TextOptions,
+    provider: Option<Py<PyAny>>,
+}
+
+/// Paths are taken as they are; what else there is, `swath.stores` knows.
+fn place(store: &Bound<'_, PyAny>, storage_options: Option<&Bound<'_, PyAny>>) -> PyResult<Place> {
+    let path: PyResult<PathBuf> = store.extract();
+    if let (Ok(path), None) = (path, storage_options) {
+        let url = path.to_string_lossy().into_owned();
+        return Ok(Place { url, path: path.into_os_string(), options: TextOptions::new(), provider: None });
     }
-    Ok(Location::new(&path, "", decoded_cache_bytes))
+    let stores = store.py().import("swath.stores")?;
+    let found = stores.getattr("place")?.call1((store, storage_options))?;
+    let (path, options, provider): (PathBuf, TextOptions, Option<Py<PyAny>>) = found.extract()?;
+    Ok(Place { url: path.to_string_lossy().into_owned(), path: path.into_os_string(), options, provider })
+}
+
+fn check_mode(py: Python<'_>, mode: &str, url: &str) -> PyResult<()> {
+    let (class, reason) = match mode {
+        "r" => return Ok(()),
+        "r+" | "a" | "w" | "w-" | "x" => (Class::Unsupported, "writing is not there yet: "),
+        _ => (Class::Invalid, ""),
+    };
+    let message = format!("{reason}wanted mode=\"r\", found {mode:?}");
+    Err(error(py, class, &message, &without_credentials(url)))
+}
+
+fn check_local(py: Python<'_>, given: &Place, path: &Path) -> PyResult<()> {
+    let (class, message) = if !given.options.is_empty() || given.provider.is_some() {
+        (Class::Invalid, "storage options are for URLs, and this is a local path")
+    } else if path.is_file() {
+        (Class::Unsupported, "this is a file: swath reads directories, and no zip files yet")
+    } else {
+        return Ok(());
+    };
+    Err(error(py, class, message, &given.url))
 }

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use swath::Store;
 use swath::ioengine::Engine;
 
 /// Count what this process has read so far.
@@ -51,4 +52,40 @@ pub(crate) fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("latency", stats.latency.to_vec())?;
     dict.set_item("drivers", &stats.drivers)?;
     Ok(dict)
+}
+
+/// What requests to a store's endpoint came to; `None` for local stores.
+pub(crate) fn remote_stats<'py>(py: Python<'py>, store: &Store) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Some(stats) = py.detach(|| store.remote_stats()) else {
+        return Ok(None);
+    };
+    let dict = PyDict::new(py);
+    dict.set_item("endpoint", &*stats.endpoint)?;
+    let counters = [
+        ("requests", stats.requests),
+        ("bytes_received", stats.bytes_received),
+        ("retries", stats.retries),
+        ("resumed", stats.resumed),
+        ("hedges", stats.hedges),
+        ("throttled", stats.throttled),
+        ("connections_opened", stats.connections_opened),
+        ("connections_open", stats.connections_open),
+        ("http2_open", stats.http2_open),
+        ("in_flight", stats.in_flight),
+        ("in_flight_max", stats.in_flight_max),
+        ("concurrency", stats.concurrency),
+    ];
+    for (name, count) in counters {
+        dict.set_item(name, count)?;
+    }
+    let history = stats.concurrency_history.iter().map(|(at, limit)| (at.as_secs_f64(), *limit));
+    dict.set_item("concurrency_history", history.collect::<Vec<_>>())?;
+    let first_byte = PyDict::new(py);
+    for (name, time) in ["median", "p99", "max"].into_iter().zip(stats.first_byte) {
+        first_byte.set_item(name, time.as_secs_f64())?;
+    }
+    dict.set_item("first_byte_seconds", first_byte)?;
+    dict.set_item("request_cost_ns", stats.request_cost_ns)?;
+    dict.set_item("byte_cost_ns", stats.byte_cost_ns)?;
+    Ok(Some(dict))
 }

@@ -170,7 +170,11 @@ def test_no_writing_yet(path, mode):
 
 def test_other_arguments_of_open(path, tmp_path):
     assert type(raised(lambda: swath.open(path, mode="read"))) is swath.InvalidError
-    assert "s3" in str(raised(lambda: swath.open("s3://bucket/a.zarr")))
+    error = raised(lambda: swath.open("ftp://user:S3CRET@host/a.zarr?sig=S3CRET"))
+    assert type(error) is swath.UnsupportedError
+    assert "ftp" in str(error)
+    assert "S3CRET" not in str(error)
+    assert "simplecache" in str(raised(lambda: swath.open("simplecache::s3://bucket/a.zarr")))
     (tmp_path / "a.zip").write_bytes(b"PK")
     assert "zip" in str(raised(lambda: swath.open(tmp_path / "a.zip")))
     with pytest.raises(TypeError):

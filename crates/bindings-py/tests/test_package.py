@@ -73,6 +73,8 @@ swath._swath.ArrayIterator
 swath._swath.AxisIndex
 swath._swath.Index
 swath._swath._reopen
+swath._swath._reopen_url
+swath.options.Provider
 """
 
 

@@ -1,6 +1,6 @@
 """The native part of swath; import ``swath`` instead."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from types import EllipsisType
 from typing import Any, Literal, SupportsIndex, final, overload, override
@@ -17,11 +17,12 @@ __version__: str
 
 @final
 class Array:
-    """A Zarr array on disk, opened for reading.
+    """A Zarr array, opened for reading.
 
     Made by `swath.open`, `swath.open_array`, or from a group. It holds metadata but no open file: it
-    can be pickled (as its path), sent to other processes by fork, forkserver or spawn, and used from
-    any number of threads. Two arrays are equal when they are stored at the same place.
+    can be pickled (as its path or URL, without secrets), sent to other processes by fork, forkserver or
+    spawn, and used from any number of threads. Two arrays are equal when they are stored at the same
+    place.
 
     Indexing reads from storage into a new NumPy array, with NumPy's rules for integers, slices (steps
     and negative numbers included) and `...`. What is not stored reads as the fill value. The GIL is
@@ -225,7 +226,7 @@ class Array:
 
     @property
     def store_path(self) -> str:
-        """The array's directory, absolute; `swath.open` takes it."""
+        """The array's directory, absolute, or its URL without credentials; `swath.open` takes it."""
 
     def nbytes_stored(self) -> int:
         """Count the bytes of the stored chunks, by listing them: as long as that takes.
@@ -241,6 +242,31 @@ class Array:
             The storage cannot be listed.
         """
 
+    def store_stats(self) -> dict[str, Any] | None:
+        """Count what requests to the array's storage came to in this process.
+
+        Returns
+        -------
+        dict or None
+            None for local files and memory. Else what was counted since the first request to the endpoint,
+            which all stores of one scheme, host and port share: `requests`, those sent again included;
+            `bytes_received`; of the requests, `retries`, `resumed` after a body that broke, and `hedges`;
+            `throttled`, answers that asked for fewer requests; `connections_opened`, `connections_open`,
+            `http2_open`; `in_flight` and `in_flight_max`; `concurrency`, how many requests may be under way
+            as adapted by now, and `concurrency_history`, (seconds since the first request, limit) each time
+            it moved; `first_byte_seconds`, a dict of the `median`, the 99th percentile `p99` and the `max`
+            from a request to the first byte of its answer; `request_cost_ns` and `byte_cost_ns`, what one
+            more request and one more byte cost as measured, 0 before; and `endpoint`. Divide
+            `bytes_received` by `swath.stats()["bytes_wanted"]` for what was read in vain.
+
+        Examples
+        --------
+        >>> before = array.store_stats()["requests"]
+        >>> crop = array[0, :, :128, :128]
+        >>> array.store_stats()["requests"] - before
+        3
+        """
+
     @property
     def info(self) -> Info:
         """What the array is, in lines to read."""
@@ -252,11 +278,11 @@ class Array:
 
 @final
 class Group:
-    """A Zarr group on disk, opened for reading: a mapping of names to arrays and groups.
+    """A Zarr group, opened for reading: a mapping of names to arrays and groups.
 
-    Made by `swath.open`, `swath.open_group`, or from another group. It can be pickled (as its path)
-    and used from any number of threads. Two groups are equal when they are stored at the same place.
-    Where its writer consolidated the metadata, nothing further is read to list it.
+    Made by `swath.open`, `swath.open_group`, or from another group. It can be pickled (as its path or
+    URL, without secrets) and used from any number of threads. Two groups are equal when they are stored
+    at the same place. Where its writer consolidated the metadata, nothing further is read to list it.
 
     Examples
     --------
@@ -384,7 +410,32 @@ class Group:
 
     @property
     def store_path(self) -> str:
-        """The group's directory, absolute; `swath.open` takes it."""
+        """The group's directory, absolute, or its URL without credentials; `swath.open` takes it."""
+
+    def store_stats(self) -> dict[str, Any] | None:
+        """Count what requests to the group's storage came to in this process.
+
+        Returns
+        -------
+        dict or None
+            None for local files and memory. Else what was counted since the first request to the endpoint,
+            which all stores of one scheme, host and port share: `requests`, those sent again included;
+            `bytes_received`; of the requests, `retries`, `resumed` after a body that broke, and `hedges`;
+            `throttled`, answers that asked for fewer requests; `connections_opened`, `connections_open`,
+            `http2_open`; `in_flight` and `in_flight_max`; `concurrency`, how many requests may be under way
+            as adapted by now, and `concurrency_history`, (seconds since the first request, limit) each time
+            it moved; `first_byte_seconds`, a dict of the `median`, the 99th percentile `p99` and the `max`
+            from a request to the first byte of its answer; `request_cost_ns` and `byte_cost_ns`, what one
+            more request and one more byte cost as measured, 0 before; and `endpoint`. Divide
+            `bytes_received` by `swath.stats()["bytes_wanted"]` for what was read in vain.
+
+        Examples
+        --------
+        >>> before = group.store_stats()["requests"]
+        >>> crop = group["t2m"][0]
+        >>> group.store_stats()["requests"] - before
+        3
+        """
 
     @property
     def info(self) -> Info:
@@ -399,18 +450,36 @@ class Group:
 class Info:
     """What an array or a group is, in lines to read: `print(array.info)`."""
 
-def open(path: str | PathLike[str], mode: str = "r", *, decoded_cache_bytes: int = 0) -> Array | Group:
-    """Open the array or group stored in a directory.
+def open(
+    url: str | PathLike[str] | object,
+    mode: str = "r",
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    decoded_cache_bytes: int = 0,
+) -> Array | Group:
+    """Open the array or group stored in a directory or at a URL.
 
     Parameters
     ----------
-    path : str or os.PathLike
-        A directory that holds a `zarr.json` (Zarr v3), or a `.zarray` or `.zgroup` (v2).
+    url : str, os.PathLike or a store
+        A directory or a URL below which lies a `zarr.json` (Zarr v3), or a `.zarray` or `.zgroup` (v2):
+        `s3://bucket/key`, `gs://bucket/key`, `az://container/key`,
+        `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`,
+        `memory://name/key`. Or a store for these, as it is: of obstore (`S3Store`, `GCSStore`,
+        `AzureStore`, `HTTPStore`, `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`,
+        `LocalStore`, `StorePath`), or what `fsspec.get_mapper` gives; only where it points and how are
+        taken from it, reading is swath's own.
     mode : str, default "r"
         Only "r", reading: swath does not write yet.
+    storage_options : dict, optional
+        How to reach a URL, by the names of obstore, s3fs, gcsfs or adlfs, nested dicts included: region,
+        endpoint, credentials, timeouts. What is not given comes from the environment. A callable as
+        `credential_provider` gives credentials, as obstore takes it. Pickles leave secrets out: the
+        process that reads one finds them in its own environment, or by a `credential_provider`, which
+        is pickled with the array.
     decoded_cache_bytes : int, default 0
         Bytes of memory in which decoded chunks are kept, of all arrays of a group together, so that
-        reading them again needs no decoding. They count only as long as their file did not change.
+        reading them again needs no decoding. They count only as long as what is stored did not change.
         Uncompressed chunks are not kept: reading them costs no more than copying them. A copy made
         by pickling or forking has a cache of its own.
 
@@ -421,12 +490,14 @@ def open(path: str | PathLike[str], mode: str = "r", *, decoded_cache_bytes: int
     Raises
     ------
     NotFoundError
-        There is no such directory, or it holds neither an array nor a group.
+        There is neither an array nor a group at the path or URL.
     InvalidError
         The metadata breaks the Zarr specification.
     UnsupportedError
         The array uses a codec, data type or grid that swath does not read; the message names it. Also
-        for a `mode` that writes, and for anything but a local directory.
+        for a `mode` that writes, for a scheme, an option or a store that is not known.
+    StorageError
+        The storage failed, or refused the credentials.
 
     Examples
     --------
@@ -435,18 +506,26 @@ def open(path: str | PathLike[str], mode: str = "r", *, decoded_cache_bytes: int
     (10,)
     """
 
-def open_array(path: str | PathLike[str], mode: str = "r", *, decoded_cache_bytes: int = 0) -> Array:
-    """Open the array stored in a directory.
+def open_array(
+    url: str | PathLike[str] | object,
+    mode: str = "r",
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    decoded_cache_bytes: int = 0,
+) -> Array:
+    """Open the array stored in a directory or at a URL.
 
     Parameters
     ----------
-    path : str or os.PathLike
-        A directory that holds a `zarr.json` (Zarr v3) or a `.zarray` (v2).
+    url : str, os.PathLike or a store
+        As for `open`; a `zarr.json` (Zarr v3) or a `.zarray` (v2) lies there.
     mode : str, default "r"
         Only "r", reading: swath does not write yet.
+    storage_options : dict, optional
+        As for `open`.
     decoded_cache_bytes : int, default 0
         Bytes of memory in which decoded chunks are kept, so that reading them again needs no
-        decoding. They count only as long as their file did not change. Uncompressed chunks are not
+        decoding. They count only as long as what is stored did not change. Uncompressed chunks are not
         kept: reading them costs no more than copying them. A copy made by pickling or forking has a
         cache of its own.
 
@@ -457,8 +536,8 @@ def open_array(path: str | PathLike[str], mode: str = "r", *, decoded_cache_byte
     Raises
     ------
     NotFoundError
-        There is no such directory, or it holds no array.
-    InvalidError, UnsupportedError
+        There is no array at the path or URL.
+    InvalidError, UnsupportedError, StorageError
         As `open`.
 
     Examples
@@ -467,15 +546,23 @@ def open_array(path: str | PathLike[str], mode: str = "r", *, decoded_cache_byte
     (8, 3, 256, 256)
     """
 
-def open_group(path: str | PathLike[str], mode: str = "r", *, decoded_cache_bytes: int = 0) -> Group:
-    """Open the group stored in a directory.
+def open_group(
+    url: str | PathLike[str] | object,
+    mode: str = "r",
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    decoded_cache_bytes: int = 0,
+) -> Group:
+    """Open the group stored in a directory or at a URL.
 
     Parameters
     ----------
-    path : str or os.PathLike
-        A directory that holds a `zarr.json` (Zarr v3) or a `.zgroup` (v2).
+    url : str, os.PathLike or a store
+        As for `open`; a `zarr.json` (Zarr v3) or a `.zgroup` (v2) lies there.
     mode : str, default "r"
         Only "r", reading: swath does not write yet.
+    storage_options : dict, optional
+        As for `open`.
     decoded_cache_bytes : int, default 0
         Bytes of memory in which decoded chunks are kept, of all arrays of the group together, so
         that reading them again needs no decoding. They count only as long as their file did not
@@ -489,8 +576,8 @@ def open_group(path: str | PathLike[str], mode: str = "r", *, decoded_cache_byte
     Raises
     ------
     NotFoundError
-        There is no such directory, or it holds no group.
-    InvalidError, UnsupportedError
+        There is no group at the path or URL.
+    InvalidError, UnsupportedError, StorageError
         As `open`.
 
     Examples

@@ -1,0 +1,179 @@
+"""Where the store objects of other libraries point: known by their classes' names, never imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from os import PathLike, fspath
+from typing import Any, NamedTuple
+
+from swath.errors import InvalidError, UnsupportedError
+from swath.options import Provider, checked_provider, split
+
+
+class Place(NamedTuple):
+    """A URL, or the path of a local directory, and how to get there."""
+
+    url: str
+    options: dict[str, str]
+    provider: Provider | None
+
+
+def place(store: Any, storage_options: Mapping[str, Any] | None) -> Place:
+    """Return where a path, a URL or a store object points; options that are given go before the store's own."""
+    given, provider = split(storage_options)
+    found = located(store)
+    return Place(found.url, found.options | given, provider or found.provider)
+
+
+def located(store: Any) -> Place:
+    """Return where a path, a URL or a store object points."""
+    if isinstance(store, str):
+        return Place(store, {}, None)
+    # pathlib's paths, and everything that stands for a local path.
+    if isinstance(store, PathLike):
+        path = fspath(store)
+        return Place(path if isinstance(path, str) else path.decode(), {}, None)
+    kind = type(store)
+    package = kind.__module__.partition(".")[0]
+    known = READERS.get((package, kind.__qualname__))
+    if known is not None and kind.__module__ != "obstore.fsspec":
+        return known(store)
+    if package == "builtins":
+        raise TypeError(f"wanted a URL, a path or a store, found {kind.__qualname__}")
+    raise unsupported(store)
+
+
+def unsupported(store: Any, why: str = "") -> UnsupportedError:
+    """Return the error that names a store's class."""
+    name = f"{type(store).__module__}.{type(store).__qualname__}"
+    wanted = (
+        "a URL, a path, or a store of obstore, zarr-python or fsspec for S3, GCS, Azure, HTTP or local files"
+    )
+    return UnsupportedError(f"stores of class {name} cannot be read{why}: wanted {wanted}")
+
+
+def joined(root: str, path: str) -> str:
+    """Return a path below a URL or a directory."""
+    path = path.strip("/")
+    return f"{root.rstrip('/')}/{path}" if path else root
+
+
+# obstore: what a store was made with is what it pickles.
+
+
+def arguments(store: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return what an obstore store was made with."""
+    positional, named = store.__getnewargs_ex__()
+    return positional, named
+
+
+def obstore(scheme: str, bucket_names: tuple[str, ...]) -> Callable[[Any], Place]:
+    """Return the reader of an obstore class for one scheme; its bucket is the first of these names."""
+
+    def read(store: Any) -> Place:
+        _, named = arguments(store)
+        config = dict(named.get("config") or {})
+        buckets = [config.pop(name) for name in bucket_names if name in config]
+        if not buckets:
+            raise InvalidError(
+                f"wanted a store with a bucket or a container, found {type(store).__qualname__}"
+            )
+        options, _ = split(config)
+        options |= requests(named)
+        root = f"{scheme}://{buckets[0]}"
+        provider = checked_provider(named.get("credential_provider"))
+        return Place(joined(root, str(named.get("prefix") or "")), options, provider)
+
+    return read
+
+
+def requests(named: Mapping[str, Any]) -> dict[str, str]:
+    """Return the options of an obstore store that are about requests."""
+    names = ("client_options", "retry_config")
+    return split({name: named[name] for name in names if name in named})[0]
+
+
+def obstore_http(store: Any) -> Place:
+    """Return where an obstore HTTPStore points."""
+    positional, named = arguments(store)
+    url = positional[0] if positional else named["url"]
+    return Place(str(url), requests(named), None)
+
+
+def obstore_local(store: Any) -> Place:
+    """Return where an obstore LocalStore points."""
+    positional, named = arguments(store)
+    prefix = positional[0] if positional else named.get("prefix")
+    return Place("/" if prefix is None else str(prefix), {}, None)
+
+
+# zarr-python.
+
+
+def zarr_local(store: Any) -> Place:
+    """Return where zarr-python's LocalStore points."""
+    return Place(str(store.root), {}, None)
+
+
+def zarr_object(store: Any) -> Place:
+    """Return where the obstore store in zarr-python's ObjectStore points."""
+    return located(store.store)
+
+
+def zarr_fsspec(store: Any) -> Place:
+    """Return where zarr-python's FsspecStore points."""
+    return file_system(store.fs, store.path)
+
+
+def zarr_path(path: Any) -> Place:
+    """Return where a path in a store of zarr-python points."""
+    found = located(path.store)
+    return found._replace(url=joined(found.url, path.path))
+
+
+# fsspec.
+
+
+def mapper(mapping: Any) -> Place:
+    """Return where what ``fsspec.get_mapper`` gave points."""
+    return file_system(mapping.fs, mapping.root)
+
+
+def file_system(fs: Any, path: str) -> Place:
+    """Return where a path of an fsspec file system points."""
+    kind = type(fs)
+    name = (kind.__module__.partition(".")[0], kind.__qualname__)
+    if name == ("fsspec", "AsyncFileSystemWrapper"):
+        return file_system(fs.sync_fs, path)
+    scheme = FILE_SYSTEMS.get(name)
+    if scheme is None:
+        raise unsupported(fs)
+    if scheme == "file":
+        return Place(path, {}, None)
+    if fs.storage_args:
+        raise unsupported(fs, " where they were given options by position instead of by name")
+    options, provider = split(fs.storage_options)
+    url = path if scheme == "http" else f"{scheme}://{path.lstrip('/')}"
+    return Place(url, options, provider)
+
+
+FILE_SYSTEMS = {
+    ("s3fs", "S3FileSystem"): "s3",
+    ("gcsfs", "GCSFileSystem"): "gs",
+    ("adlfs", "AzureBlobFileSystem"): "abfs",
+    ("fsspec", "HTTPFileSystem"): "http",
+    ("fsspec", "LocalFileSystem"): "file",
+}
+
+READERS: dict[tuple[str, str], Callable[[Any], Place]] = {
+    ("obstore", "S3Store"): obstore("s3", ("bucket", "bucket_name", "aws_bucket", "aws_bucket_name")),
+    ("obstore", "GCSStore"): obstore("gs", ("bucket", "bucket_name", "google_bucket", "google_bucket_name")),
+    ("obstore", "AzureStore"): obstore("az", ("container_name", "azure_container_name")),
+    ("obstore", "HTTPStore"): obstore_http,
+    ("obstore", "LocalStore"): obstore_local,
+    ("zarr", "LocalStore"): zarr_local,
+    ("zarr", "ObjectStore"): zarr_object,
+    ("zarr", "FsspecStore"): zarr_fsspec,
+    ("zarr", "StorePath"): zarr_path,
+    ("fsspec", "FSMap"): mapper,
+}
