@@ -15,7 +15,7 @@ struct Arguments {
 /// What to do.
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Show the groups and arrays at a path.
+    /// Show the groups and arrays at a path or a URL.
     Info(crate::info::Arguments),
     /// Read a selection: its statistics to the terminal, or the values to a .npy file.
     Read(crate::read::Arguments),

@@ -4,15 +4,16 @@ use crate::bench_report::Bench;
 use crate::bench_run::{Amount, Plan, run_plan};
 use crate::crops::{CropShape, Crops};
 use crate::interrupt::Interrupt;
+use crate::place::{Place, UrlArguments};
 use crate::{calibrate, failure, locate, quantity};
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The arguments of `swath bench`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The array: a directory, or a path below a group.
+    /// The array: a directory, a URL, or a path below a group.
     #[arg(required_unless_present = "calibrate")]
     path: Option<PathBuf>,
     /// Elements of a crop along each axis, such as 4,10,128,128.
@@ -44,6 +45,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "MIB", default_value_t = 256, conflicts_with_all = ["path", "crop"])]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     scratch: u64,
+    #[command(flatten)]
+    url: UrlArguments,
 }
 
 fn parse_seconds(text: &str) -> Result<Duration, String> {
@@ -62,7 +65,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result
     let (Some(path), Some(crop)) = (&arguments.path, &arguments.crop) else {
         anyhow::bail!("wanted an array and --crop");
     };
-    let array = locate::array(path)?;
+    let started = Instant::now();
+    let array = locate::array(&Place::new(path, &arguments.url)?)?;
+    let is_remote = array.store().remote_stats().is_some();
+    if arguments.cold && is_remote {
+        anyhow::bail!("{}: --cold is for local files, the page cache holds nothing of this", array.name());
+    }
     let crops = Crops::new(array.shape(), crop, arguments.seed)?;
     if crops.crop_shape() != crop.0 {
         let (wanted, clamped) = (quantity::shape(&crop.0), quantity::shape(crops.crop_shape()));
@@ -74,6 +82,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result
         amount: arguments.seconds.map_or(Amount::Crops(arguments.count), Amount::Time),
         batch: usize::try_from(arguments.batch)?,
         cold: arguments.cold.then(|| locate::directory(&array)),
+        started,
         interrupt: Interrupt::install()?,
     };
     let crop = crops.crop_shape().to_vec();

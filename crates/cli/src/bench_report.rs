@@ -39,7 +39,10 @@ impl Bench<'_> {
     /// Those of `out`.
     pub(crate) fn figures(&self, figures: &Figures, out: &mut impl Write) -> Result<()> {
         let array = self.array;
-        writeln!(out, "page cache {}\n", cache_words(figures))?;
+        match &figures.remote {
+            Some(remote) => writeln!(out, "endpoint {}\n", remote.after.endpoint)?,
+            None => writeln!(out, "page cache {}\n", cache_words(figures))?,
+        }
         let mut row = |name: &str, value: &str, note: &str| {
             writeln!(out, "{}", format!("{name:<20}{value:>10}  {note}").trim_end())
         };
@@ -58,6 +61,11 @@ impl Bench<'_> {
         row("read amplification", &amplification, &wanted)?;
         let (physical, logical) = (plural(figures.physical_reads, "read"), count(figures.logical_reads));
         row("fetched", &bytes(figures.bytes_fetched), &format!("in {physical} for {logical} wanted"))?;
+        if let Some(remote) = &figures.remote {
+            for (name, value, note) in remote.rows(figures) {
+                row(name, &value, &note)?;
+            }
+        }
         let mut singles = format!("one crop a call, {}", plural(count_of(&figures.latencies), "crop"));
         for (name, part) in PERCENTILES {
             row(&format!("latency {name}"), &duration(percentile(&figures.latencies, part)), &singles)?;
@@ -71,7 +79,7 @@ impl Bench<'_> {
             let title = if position == 0 { "drivers" } else { "" };
             writeln!(out, "{title:<20}{driver}")?;
         }
-        Ok(())
+        figures.remote.iter().try_for_each(|remote| remote.chart(out))
     }
 
     /// The same as JSON: times in seconds, sizes in bytes, rates a second.
@@ -106,6 +114,7 @@ impl Bench<'_> {
             "read_amplification": rates.amplification,
             "logical_reads": figures.logical_reads,
             "physical_reads": figures.physical_reads,
+            "remote": figures.remote.as_ref().map(|remote| remote.json(figures)),
             "latency_seconds": latency,
             "latency_crops": figures.latencies.len(),
             "cpu_seconds": figures.cpu.map(|cpu| cpu.as_secs_f64()),

@@ -1,5 +1,6 @@
 //! The passes of a bench: batches into one reused output, then single crops.
 
+use crate::bench_remote::RemoteFigures;
 use crate::crops::{Crop, Crops, distinct_chunks, selection};
 use crate::interrupt::Interrupt;
 use crate::page_cache::{Dropped, drop_pages};
@@ -31,6 +32,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) batch: usize,
     /// Where the array's files are, if their pages are to be dropped before each pass.
     pub(crate) cold: Option<PathBuf>,
+    /// When the array began to be opened.
+    pub(crate) started: Instant,
     /// Ends the passes.
     pub(crate) interrupt: Interrupt,
 }
@@ -54,6 +57,8 @@ pub(crate) struct Figures {
     pub(crate) physical_reads: u64,
     pub(crate) bytes_wanted: u64,
     pub(crate) bytes_fetched: u64,
+    /// What requests came to, of storage behind a network.
+    pub(crate) remote: Option<RemoteFigures>,
     /// Of reads of one crop a call, in rising order.
     pub(crate) latencies: Vec<Duration>,
     /// The engine's drivers with their reasons, and its lanes.
@@ -71,9 +76,11 @@ pub(crate) struct Figures {
 pub(crate) fn run_plan(plan: &Plan<'_>, mut crops: Crops) -> anyhow::Result<Figures> {
     let engine = plan.array.engine();
     let dropped = plan.drop_pages()?;
-    let before = engine.stats();
+    let (before, remote_before) = (engine.stats(), plan.array.store().remote_stats());
     let batches = plan.read_batches(&mut crops)?;
-    let after = engine.stats();
+    let (after, remote_after) = (engine.stats(), plan.array.store().remote_stats());
+    let remote = remote_before.zip(remote_after);
+    let remote = remote.map(|(before, after)| RemoteFigures { before, after, end: plan.started.elapsed() });
     plan.drop_pages()?;
     let latencies = plan.read_singles(&mut crops, batches.crop_bytes)?;
     plan.check(&batches)?;
@@ -89,6 +96,7 @@ pub(crate) fn run_plan(plan: &Plan<'_>, mut crops: Crops) -> anyhow::Result<Figu
         physical_reads: since(|stats| stats.physical_reads),
         bytes_wanted: since(|stats| stats.bytes_wanted),
         bytes_fetched: since(|stats| stats.bytes_fetched),
+        remote,
         latencies,
         drivers: engine.stats().drivers,
         lanes: engine.config().limits.lanes,

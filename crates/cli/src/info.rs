@@ -1,5 +1,6 @@
 //! `swath info`: the groups and arrays at a path.
 
+use crate::place::{Place, UrlArguments};
 use crate::tree::{Content, Entry, Sizes, gather, reason};
 use crate::{info_text, locate};
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ use swath::{Array, Error, ZarrFormat};
 /// The arguments of `swath info`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// A group or an array: a directory, or a path below a group.
+    /// A group or an array: a directory, a URL, or a path below a group.
     path: PathBuf,
     /// Show every array of a group in full.
     #[arg(short, long)]
@@ -21,13 +22,16 @@ pub(crate) struct Arguments {
     /// Print one line of JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    url: UrlArguments,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
-    let node = locate::node(&arguments.path)?;
+    let place = Place::new(&arguments.path, &arguments.url)?;
+    let node = locate::node(&place)?;
     let sizes = if arguments.quick { Sizes::Unknown } else { Sizes::Listed };
-    let root = gather(&arguments.path.display().to_string(), node, sizes)?;
+    let root = gather(&place.name(), node, sizes)?;
     if arguments.json {
         writeln!(out, "{}", entry_json(&root))?;
     } else if arguments.long {

@@ -7,6 +7,7 @@
 
 mod arguments;
 mod bench;
+mod bench_remote;
 mod bench_report;
 mod bench_run;
 mod calibrate;
@@ -21,12 +22,14 @@ mod npy_file;
 mod number;
 mod page_cache;
 mod pieces;
+mod place;
 mod process;
 mod progress;
 mod quantity;
 mod read;
 mod read_report;
 mod statistics;
+mod step_chart;
 mod tree;
 
 use arguments::{Command, Parsed};

@@ -3,6 +3,7 @@
 use crate::interrupt::Interrupt;
 use crate::npy_file::NpyFile;
 use crate::pieces::{Cutting, PIECE_BYTES_MAX, for_each_piece};
+use crate::place::{Place, UrlArguments};
 use crate::progress::{Progress, Unit};
 use crate::read_report::{Format, Report};
 use crate::statistics::Statistics;
@@ -17,7 +18,7 @@ use swath::{Array, ReadOptions, ResolvedSelection, Selection};
 /// The arguments of `swath read`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The array: a directory, or a path below a group.
+    /// The array: a directory, a URL, or a path below a group.
     path: PathBuf,
     /// What to read, in NumPy's notation: '0:4, :, -128:, ::2'. Everything where it is left out.
     #[arg(
@@ -33,6 +34,8 @@ pub(crate) struct Arguments {
     /// Print one line of JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    url: UrlArguments,
 }
 
 /// A word that begins as a flag does, but is none that `read` knows, is a slip and not a selection.
@@ -46,7 +49,7 @@ fn parse_selection(text: &str) -> Result<Selection, String> {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
-    let array = locate::array(&arguments.path)?;
+    let array = locate::array(&Place::new(&arguments.path, &arguments.url)?)?;
     let resolved =
         array.resolve(&arguments.selection).map_err(|error| anyhow!("{}: {error}", array.name()))?;
     let shape = resolved.output_shape();

@@ -9,4 +9,5 @@ mod npy;
 mod read;
 mod stored;
 mod swath;
+mod url;
 mod usage;

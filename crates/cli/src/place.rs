@@ -1,0 +1,182 @@
+//! Where an argument points: a directory, or a URL and its options.
+
+use anyhow::{Context, bail};
+use std::path::{Path, PathBuf};
+use swath::{CloudOptions, Error, Group, Node, Store};
+
+/// The arguments of every command that are about URLs.
+#[derive(clap::Args)]
+pub(crate) struct UrlArguments {
+    /// An option of a URL's storage, such as region=eu-central-1, by the names of obstore, s3fs, gcsfs or adlfs; may be
+    /// given again. Other users of the machine see arguments: leave secrets to the environment.
+    #[arg(short = 'O', long = "option", value_name = "NAME=VALUE")]
+    options: Vec<String>,
+    /// Sign no requests: for public buckets.
+    #[arg(long)]
+    anon: bool,
+}
+
+/// A directory, or a URL and its options.
+pub(crate) enum Place {
+    /// A path of the local file system.
+    Directory(PathBuf),
+    /// Anything with `://`.
+    Url(String, CloudOptions),
+}
+
+impl Place {
+    /// What a path or a URL on the command line names.
+    ///
+    /// # Errors
+    ///
+    /// Options that are not known, and options of a path. No message has a value, which may be a secret.
+    pub(crate) fn new(path: &Path, arguments: &UrlArguments) -> anyhow::Result<Place> {
+        let options = arguments.options()?;
+        let url = path.to_str().filter(|text| text.contains("://"));
+        match url {
+            Some(url) => Ok(Place::Url(url.to_owned(), options)),
+            None if options.iter().next().is_some() => {
+                bail!("{}: options of storage are for URLs, and this is a local path", path.display())
+            }
+            None => Ok(Place::Directory(path.to_owned())),
+        }
+    }
+
+    /// Opens the store; nothing is connected yet.
+    ///
+    /// # Errors
+    ///
+    /// Those of the library.
+    pub(crate) fn store(&self) -> Result<Store, Error> {
+        match self {
+            Place::Directory(path) => Store::directory(path),
+            Place::Url(url, options) => Store::open(url, options),
+        }
+    }
+
+    /// Opens the node.
+    ///
+    /// # Errors
+    ///
+    /// Those of the library.
+    pub(crate) fn node(&self) -> Result<Node, Error> {
+        Node::open_in(&self.store()?, "")
+    }
+
+    /// What people call it: the path as it was given, or the URL without credentials.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Place::Directory(path) => path.display().to_string(),
+            Place::Url(..) => self.store().map(|store| store.name().to_owned()).unwrap_or_default(),
+        }
+    }
+
+    /// The nearest group above, and the path from there. One that cannot be opened is passed over.
+    pub(crate) fn group_above(&self) -> Option<(Group, String)> {
+        let parts = match self {
+            Place::Directory(path) => return group_above(path),
+            Place::Url(url, _) => UrlParts::of(url),
+        };
+        let names: Vec<&str> = parts.path.split('/').filter(|name| !name.is_empty()).collect();
+        (0..names.len()).rev().find_map(|kept| {
+            let above = self.with_url(parts.with_path(&names[..kept]));
+            match above.node() {
+                Ok(Node::Group(group)) => Some((group, names[kept..].join("/"))),
+                _ => None,
+            }
+        })
+    }
+
+    fn with_url(&self, url: String) -> Place {
+        match self {
+            Place::Directory(path) => Place::Directory(path.clone()),
+            Place::Url(_, options) => Place::Url(url, options.clone()),
+        }
+    }
+}
+
+impl UrlArguments {
+    fn options(&self) -> anyhow::Result<CloudOptions> {
+        let mut options = CloudOptions::new();
+        for option in &self.options {
+            let (name, value) = option.split_once('=').context("wanted --option NAME=VALUE, found no '='")?;
+            options.set(name, value).map_err(|error| anyhow::anyhow!("--option: {}", error.message()))?;
+        }
+        if self.anon {
+            options.set("anon", "true").map_err(|error| anyhow::anyhow!("--anon: {}", error.message()))?;
+        }
+        Ok(options)
+    }
+}
+
+/// A URL taken apart: `scheme://host`, `/a/b`, and `?query`.
+struct UrlParts<'a> {
+    root: &'a str,
+    path: &'a str,
+    query: &'a str,
+}
+
+impl<'a> UrlParts<'a> {
+    fn of(url: &'a str) -> UrlParts<'a> {
+        let (plain, query) = url.find(['?', '#']).map_or((url, ""), |end| url.split_at(end));
+        let authority = plain.find("://").map_or(0, |colon| colon + 3);
+        let end = plain[authority..].find('/').map_or(plain.len(), |slash| authority + slash);
+        let (root, path) = plain.split_at(end);
+        UrlParts { root, path, query }
+    }
+
+    fn with_path(&self, names: &[&str]) -> String {
+        let path: String = names.iter().map(|name| format!("/{name}")).collect();
+        let path = if path.is_empty() && self.root.ends_with("//") { "/" } else { &path };
+        format!("{}{path}{}", self.root, self.query)
+    }
+}
+
+/// The nearest group that is a directory above `path`, and the path from there.
+fn group_above(path: &Path) -> Option<(Group, String)> {
+    use std::path::Component;
+    for above in path.ancestors().skip(1) {
+        let rest = path.strip_prefix(above).ok()?;
+        let names: Option<Vec<&str>> = rest
+            .components()
+            .map(|component| match component {
+                Component::Normal(name) => name.to_str(),
+                _ => None,
+            })
+            .collect();
+        let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+        if let Ok(Node::Group(group)) = Node::open(above) {
+            return Some((group, names?.join("/")));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_keep_their_query_on_the_way_up() {
+        let parts = UrlParts::of("https://user@host:1/a/b/?sig=1");
+        assert_eq!((parts.root, parts.path, parts.query), ("https://user@host:1", "/a/b/", "?sig=1"));
+        assert_eq!(parts.with_path(&["a"]), "https://user@host:1/a?sig=1");
+        assert_eq!(parts.with_path(&[]), "https://user@host:1?sig=1");
+        let parts = UrlParts::of("file:///a");
+        assert_eq!((parts.with_path(&[]), parts.with_path(&["b"])), ("file:///".into(), "file:///b".into()));
+        assert_eq!(UrlParts::of("s3://bucket").path, "");
+    }
+
+    #[test]
+    fn wrong_options_are_told_without_their_values() {
+        let wrong = |options: &[&str]| {
+            let options = options.iter().map(|option| (*option).to_owned()).collect();
+            let arguments = UrlArguments { options, anon: false };
+            Place::new(Path::new("s3://bucket/a"), &arguments).err().map(|error| error.to_string())
+        };
+        assert!(
+            wrong(&["S3CRET"]).is_some_and(|line| line.contains("NAME=VALUE") && !line.contains("S3CRET"))
+        );
+        assert_eq!(wrong(&["region=a=b", "endpoint=http://127.0.0.1:1"]), None);
+    }
+}
