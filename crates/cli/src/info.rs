@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result
     let place = Place::new(&arguments.path, &arguments.url)?;
     let node = locate::node(&place)?;
     let sizes = if arguments.quick { Sizes::Unknown } else { Sizes::Listed };
-    let root = gather(&place.name(), node, sizes)?;
+    let root = gather(&place.name_of(&node), node, sizes)?;
     if arguments.json {
         writeln!(out, "{}", entry_json(&root))?;
     } else if arguments.long {

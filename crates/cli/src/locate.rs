@@ -27,8 +27,8 @@ pub(crate) fn node(place: &Place) -> anyhow::Result<Node> {
         return Err(error.into());
     };
     match group.get(&rest) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            Err(anyhow!("{}: not found; the group {}", place.name(), holdings(&group)))
+        Err(below) if below.kind() == ErrorKind::NotFound => {
+            Err(anyhow!("{}: not found; the group {}", place.name_in(&error), holdings(&group)))
         }
         node => Ok(node?),
     }

@@ -63,11 +63,20 @@ impl Place {
         Node::open_in(&self.store()?, "")
     }
 
-    /// What people call it: the path as it was given, or the URL without credentials.
-    pub(crate) fn name(&self) -> String {
+    /// What people call the place of a node: the path as it was given, or the URL without credentials.
+    pub(crate) fn name_of(&self, node: &Node) -> String {
+        match (self, node) {
+            (Place::Directory(path), _) => path.display().to_string(),
+            (Place::Url(..), Node::Array(array)) => array.name(),
+            (Place::Url(..), Node::Group(group)) => group.name(),
+        }
+    }
+
+    /// What people call a place that an error is about.
+    pub(crate) fn name_in(&self, error: &Error) -> String {
         match self {
             Place::Directory(path) => path.display().to_string(),
-            Place::Url(..) => self.store().map(|store| store.name().to_owned()).unwrap_or_default(),
+            Place::Url(..) => error.object().unwrap_or("the URL").to_owned(),
         }
     }
 
