@@ -32,7 +32,10 @@ class SwathError(Exception):
 
     @override
     def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.message,), {"object": self.object, "retryable": self.retryable})
+        state: dict[str, Any] = {"object": self.object, "retryable": self.retryable}
+        if hasattr(self, "__notes__"):
+            state["__notes__"] = self.__notes__
+        return (type(self), (self.message,), state)
 
 
 class NotFoundError(SwathError, FileNotFoundError):

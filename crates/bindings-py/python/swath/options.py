@@ -35,8 +35,11 @@ def split(options: Mapping[str, Any] | None) -> tuple[dict[str, str], Provider |
 
 def checked_provider(value: Any) -> Provider | None:
     """Return a credential provider if it is one."""
-    if value is None or callable(value):
-        return value
+    if value is None:
+        return None
+    if callable(value):
+        provider: Provider = value
+        return provider
     message = f"wanted a callable as option credential_provider, found {type(value).__name__}"
     raise InvalidError(message)
 
