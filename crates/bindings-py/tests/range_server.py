@@ -1,7 +1,7 @@
 """A small web server of a folder, with ranges and entity tags: also S3, by path and without listings.
 
-Run as a program with a folder, it prints one line of JSON with its URL and serves until its input is closed. What
-was asked of it is at /-/requests.
+Run as a program with a folder, it prints one line of JSON with its URL and serves until its input is closed.
+What was asked of it is at /-/requests.
 """
 
 import json

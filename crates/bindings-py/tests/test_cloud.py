@@ -101,7 +101,7 @@ def test_groups(stored, values):
     assert array.path == "inner/x"
     assert array.store_path == "s3://bucket/group.zarr/inner/x"
     assert "inner" in group
-    with pytest.raises(swath.MemberNotFoundError, match="s3://bucket/group.zarr/none"):
+    with pytest.raises(swath.MemberNotFoundError, match=r"s3://bucket/group\.zarr/none"):
         group["none"]
     assert "s3://bucket/group.zarr" in repr(group.tree())
     for copied in (pickle.loads(pickle.dumps(group)), group):

@@ -12,7 +12,7 @@ from swath.errors import InvalidError
 
 type Provider = Callable[[], Any]
 
-# Options of fsspec's file systems about caches, threads and event loops of their own, whose values may be no text.
+# Options about caches, threads and event loops of fsspec's file systems, whose values may be no text.
 FSSPEC_ONLY = frozenset({"batch_size", "cache_options", "fill_cache", "get_client", "loop", "session"})
 
 
@@ -20,8 +20,8 @@ def split(options: Mapping[str, Any] | None) -> tuple[dict[str, str], Provider |
     """Return options as text by dotted names, and the credential provider if there is one.
 
     Nested dicts become dotted names (``client_kwargs.region_name``), lists are joined by commas, booleans are
-    "true" and "false", durations as "1500ms". What is None is left out, as are options that only say how fsspec
-    itself caches and runs.
+    "true" and "false", durations as "1500ms". What is None is left out, as are options that only say how
+    fsspec itself caches and runs.
     """
     flat: dict[str, str] = {}
     provider = None
@@ -65,7 +65,7 @@ def flatten(name: str, value: Any, flat: dict[str, str]) -> None:
 
 
 def text(name: str, value: Any) -> str:
-    """Return one value as text. An error names the option and what it is, never its value, which may be a secret."""
+    """Return one value as text. Errors name the option, never its value, which may be a secret."""
     match value:
         case str():
             return str(value)

@@ -19,7 +19,7 @@ class Place(NamedTuple):
 
 
 def place(store: Any, storage_options: Mapping[str, Any] | None) -> Place:
-    """Return where a path, a URL or a store object points; options that are given go before the store's own."""
+    """Return where a path, a URL or a store object points; given options go before its own."""
     given, provider = split(storage_options)
     found = located(store)
     return Place(found.url, found.options | given, provider or found.provider)
