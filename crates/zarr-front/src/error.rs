@@ -100,12 +100,9 @@ impl Error {
         self
     }
 
-    /// The same error, with the object that it names below `place`; it is about `place` where it names none.
-    pub(crate) fn below(mut self, place: &str) -> Self {
-        self.0.object = Some(match &self.0.object {
-            Some(object) => format!("{}/{object}", place.trim_end_matches('/')),
-            None => place.to_owned(),
-        });
+    /// The same error, about `object`, whatever it named.
+    pub(crate) fn about(mut self, object: &str) -> Self {
+        self.0.object = Some(object.to_owned());
         self
     }
 

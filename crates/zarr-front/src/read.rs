@@ -320,7 +320,7 @@ impl<'a> ReadPlan<'a> {
     }
 
     fn named(&self, error: Error) -> Error {
-        error.below(&self.array.store().describe(""))
+        self.array.store().named(error)
     }
 
     /// Cuts the memory of all results into one array each.

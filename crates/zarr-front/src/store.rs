@@ -102,6 +102,13 @@ impl Store {
         }
     }
 
+    /// The same error, naming the store and the key in it where it names an object of the medium.
+    pub(crate) fn named(&self, error: Error) -> Error {
+        let key = error.object().unwrap_or_default();
+        let name = self.describe(key.strip_prefix(&*self.prefix).unwrap_or(key));
+        error.about(&name)
+    }
+
     /// The object of a key.
     pub(crate) fn object(&self, key: &str) -> ObjectRef {
         let key =
@@ -183,7 +190,7 @@ impl Store {
             Err(error) => error,
         };
         let kind = error.kind();
-        let named = || Error::from(error).with_object(&self.describe(key));
+        let named = || Error::from(error).about(&self.describe(key));
         match kind {
             swath_ioengine::ErrorKind::NotFound => Document::Missing,
             swath_ioengine::ErrorKind::PermissionDenied => Document::Denied(named()),
@@ -198,7 +205,7 @@ impl Store {
         match self.medium.list(&key) {
             Ok(entries) => Ok(entries),
             Err(error) if error.kind() == swath_ioengine::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Err(Error::from(error).with_object(&self.describe(path))),
+            Err(error) => Err(Error::from(error).about(&self.describe(path))),
         }
     }
 }
