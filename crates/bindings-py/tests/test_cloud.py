@@ -103,7 +103,7 @@ def test_groups(stored, values):
     assert "inner" in group
     with pytest.raises(swath.MemberNotFoundError, match=r"s3://bucket/group\.zarr/none"):
         group["none"]
-    assert "s3://bucket/group.zarr" in repr(group.tree())
+    assert repr(group.tree()) == "/\n└── inner\n    └── x (5, 6, 70) int16"
     for copied in (pickle.loads(pickle.dumps(group)), group):
         assert copied == group
         check(copied["inner/x"], values)
@@ -250,7 +250,7 @@ def test_a_credential_provider_that_fails(stored):
     def fails():
         raise RuntimeError("no keys today")
 
-    with pytest.raises(swath.SwathError, match="no keys today"):
+    with pytest.raises(swath.StorageError, match="s3://bucket/a.zarr"):
         swath.open_array("s3://bucket/a.zarr", storage_options=signed(stored, credential_provider=fails))
 
 
