@@ -8,6 +8,7 @@
 //! refuses the wheel when it is installed; on any other the module says that it relies on the GIL (`gil_used`).
 
 mod array;
+mod credentials;
 mod errors;
 mod file_access;
 mod group;

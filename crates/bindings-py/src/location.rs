@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use swath::{CloudOptions, DecodedCache, Error, Store};
+use swath::{DecodedCache, Error, Store};
 
 /// A store, a node's path in it, and where the node's decoded chunks are kept. All that a pickle holds: of the cache, its
 /// size; of a URL and its options, what is no secret.
@@ -63,15 +63,11 @@ impl Location {
         &self.decoded
     }
 
-    /// What it takes to open the store, credentials of a provider included.
-    ///
-    /// # Errors
-    ///
-    /// Those of the credential provider.
-    pub(crate) fn ready(&self, py: Python<'_>) -> PyResult<Ready<'_>> {
+    /// Opens the store; nothing is connected yet.
+    pub(crate) fn store(&self) -> Result<Store, Error> {
         match &self.root {
-            Root::Directory(root) => Ok(Ready::Directory(root)),
-            Root::Remote(remote) => Ok(Ready::Url(remote.url(), remote.with_credentials(py)?)),
+            Root::Directory(root) => Store::directory(root),
+            Root::Remote(remote) => remote.store(),
         }
     }
 
@@ -167,24 +163,6 @@ impl Location {
     }
 }
 
-/// What it takes to open a store without the GIL.
-pub(crate) enum Ready<'a> {
-    /// A directory.
-    Directory(&'a Path),
-    /// A URL and its options.
-    Url(&'a str, CloudOptions),
-}
-
-impl Ready<'_> {
-    /// The store; nothing is connected yet.
-    pub(crate) fn store(&self) -> Result<Store, Error> {
-        match self {
-            Ready::Directory(root) => Store::directory(root),
-            Ready::Url(url, options) => Store::open(url, options),
-        }
-    }
-}
-
 /// A node that is opened when it is first used: at once by `swath.open`, later where it comes from a pickle.
 pub(crate) struct Lazy<T> {
     pub(crate) location: Location,
@@ -214,8 +192,7 @@ impl<T: Send + Sync> Lazy<T> {
             return Ok(node);
         }
         let location = &self.location;
-        let ready = location.ready(py)?;
-        let opened = py.detach(|| ready.store().and_then(|store| open(&store, location.path())));
+        let opened = py.detach(|| location.store().and_then(|store| open(&store, location.path())));
         let node = make(opened.map_err(|error| location.failed(py, &error))?)?;
         Ok(self.node.get_or_init(|| node))
     }

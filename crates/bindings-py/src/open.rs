@@ -228,8 +228,7 @@ fn open_with<T: Send>(
     location: &Location,
     open: impl FnOnce(&Store, &str) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
-    let ready = location.ready(py)?;
-    py.detach(|| ready.store().and_then(|store| open(&store, location.path())))
+    py.detach(|| location.store().and_then(|store| open(&store, location.path())))
         .map_err(|error| raised(py, &error))
 }
 

@@ -1,9 +1,10 @@
 //! Where a store is that a URL names.
 
-use crate::errors::raised_about;
+use crate::credentials::PythonCredentials;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
-use swath::{CloudOptions, Error};
+use std::sync::Arc;
+use swath::{CloudOptions, Error, Store};
 
 /// A URL and how to get there.
 pub(crate) struct Remote {
@@ -12,8 +13,8 @@ pub(crate) struct Remote {
     /// The URL without credentials, for people and pickles.
     name: String,
     options: CloudOptions,
-    /// A callable that gives credentials, as obstore takes them.
-    provider: Option<Py<PyAny>>,
+    /// Gives credentials, where the caller does.
+    credentials: Option<Arc<PythonCredentials>>,
     /// Names of what a pickle left out.
     withheld: Vec<String>,
 }
@@ -43,7 +44,8 @@ impl Remote {
         for (name, value) in values {
             options.set(&name, value)?;
         }
-        Ok(Remote { name: without_credentials(&url), url, options, provider, withheld })
+        let credentials = provider.map(|provider| Arc::new(PythonCredentials::new(provider, &url)));
+        Ok(Remote { name: without_credentials(&url), url, options, credentials, withheld })
     }
 
     /// The URL without credentials and without a slash at its end.
@@ -62,27 +64,15 @@ impl Remote {
         self.name() == other.name() && public(self) == public(other)
     }
 
-    /// The URL as it was given.
-    pub(crate) fn url(&self) -> &str {
-        &self.url
-    }
-
-    /// The options, and with them what the credential provider answers, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// Those of the provider.
-    pub(crate) fn with_credentials(&self, py: Python<'_>) -> PyResult<CloudOptions> {
-        let mut options = self.options.clone();
-        if let Some(provider) = &self.provider {
-            let answer = py.import("swath.credentials")?.getattr("fetch")?.call1((provider,))?;
-            let (values, _expires_at): (TextOptions, Option<f64>) = answer.extract()?;
-            for (name, value) in values {
-                let set = options.set(&name, value);
-                set.map_err(|error| raised_about(py, &Error::from(error), self.name()))?;
+    /// The store; nothing is connected yet, and no credentials are asked for.
+    pub(crate) fn store(&self) -> Result<Store, Error> {
+        let options = self.options.clone();
+        match &self.credentials {
+            None => Store::open(&self.url, &options),
+            Some(credentials) => {
+                Store::open(&self.url, &options.with_credentials(Arc::clone(credentials) as _))
             }
         }
-        Ok(options)
     }
 
     /// What a pickle may hold.
@@ -97,7 +87,7 @@ impl Remote {
         Portable {
             url: self.name.clone(),
             options: options.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
-            provider: self.provider.as_ref().map(|provider| provider.clone_ref(py)),
+            provider: self.credentials.as_ref().map(|credentials| credentials.provider(py)),
             withheld,
         }
     }
