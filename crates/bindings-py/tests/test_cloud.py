@@ -250,7 +250,7 @@ def test_a_credential_provider_that_fails(stored):
     def fails():
         raise RuntimeError("no keys today")
 
-    with pytest.raises(swath.StorageError, match="s3://bucket/a.zarr"):
+    with pytest.raises(swath.StorageError, match=r"s3://bucket/a\.zarr"):
         swath.open_array("s3://bucket/a.zarr", storage_options=signed(stored, credential_provider=fails))
 
 
