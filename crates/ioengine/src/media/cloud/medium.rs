@@ -79,6 +79,9 @@ fn id_of(root: &str, credentials: (&str, &str), options: &CloudOptions) -> Mediu
         let mut hasher = DefaultHasher::new();
         (salt, root, credentials).hash(&mut hasher);
         options.iter().for_each(|option| option.hash(&mut hasher));
+        // Sources of credentials are told apart as objects: what they give is not known before it is needed.
+        let source = options.credentials().map(|source| Arc::as_ptr(source).cast::<()>().addr());
+        source.hash(&mut hasher);
         u128::from(hasher.finish())
     };
     MediumId(half(1) << 64 | half(2))
@@ -87,6 +90,8 @@ fn id_of(root: &str, credentials: (&str, &str), options: &CloudOptions) -> Mediu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
+    use crate::media::cloud::{CloudCredentials, CredentialSource};
 
     #[test]
     fn ids_tell_credentials_and_options_apart() {
@@ -98,5 +103,16 @@ mod tests {
         let mut options = CloudOptions::new();
         options.set("region", "eu-west-1").unwrap();
         assert_ne!(id("s3://a/b", &options), id("s3://a/b", &none));
+        struct Nobody(#[expect(dead_code, reason = "gives each an address of its own")] u8);
+        impl CredentialSource for Nobody {
+            fn credentials(&self) -> Result<CloudCredentials, Error> {
+                Err(Error::new(ErrorKind::PermissionDenied, "nobody"))
+            }
+        }
+        let one = none.clone().with_credentials(Arc::new(Nobody(1)));
+        let other = none.clone().with_credentials(Arc::new(Nobody(2)));
+        assert_eq!(id("s3://a/b", &one), id("s3://a/b", &one.clone()));
+        assert_ne!(id("s3://a/b", &one), id("s3://a/b", &other));
+        assert_ne!(id("s3://a/b", &one), id("s3://a/b", &none));
     }
 }
