@@ -100,7 +100,7 @@ fn is_region(label: &str) -> bool {
     let is_word = |word: &&str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());
     !number.is_empty()
         && number.bytes().all(|byte| byte.is_ascii_digit())
-        && words.iter().all(|word| is_word(&word))
+        && words.iter().all(|word| is_word(word))
 }
 
 /// `storage.googleapis.com/bucket` and `bucket.storage.googleapis.com`.

@@ -259,7 +259,8 @@ fn own_credentials_are_asked_for_once() {
 
 #[test]
 fn contradictions_are_errors() {
-    let cases: [(&str, &[(&str, &str)], &str); 9] = [
+    type Wrong<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+    let cases: [Wrong<'_>; 9] = [
         ("s3://b", &[("anon", "1"), ("key", "AKIA")], "anon"),
         ("gs://b", &[("anon", "1"), ("service_account_key", "{}")], "anon"),
         ("az://b", &[("anon", "1"), ("sas_token", "sig=1")], "anon"),
