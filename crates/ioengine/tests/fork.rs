@@ -26,6 +26,11 @@ fn main() {
         check(&files.object("a"), &bytes);
         println!("forked {FORKS} times with reads in flight by {}", files.mechanism());
     }
+    #[cfg(feature = "cache")]
+    {
+        cache::check(&bytes);
+        println!("forked {FORKS} times with a cache in use");
+    }
 }
 
 fn check(object: &ObjectRef, bytes: &Arc<[u8]>) {
@@ -59,8 +64,7 @@ fn check(object: &ObjectRef, bytes: &Arc<[u8]>) {
 }
 
 fn child(object: &ObjectRef, bytes: &Arc<[u8]>, other: &Engine, running: [Running; 2]) {
-    // SAFETY: takes no pointer; the signal ends a child that hangs.
-    unsafe { libc::alarm(30) };
+    child_ends_within(30);
     assert_eq!(open_rings(), 0, "the parent's rings are closed");
     let fresh = Engine::global();
     let delivered = Arc::new(AtomicU64::new(0));
@@ -87,6 +91,11 @@ fn child(object: &ObjectRef, bytes: &Arc<[u8]>, other: &Engine, running: [Runnin
     unsupported(waited.wait());
     drop((polled, other.clone()));
     drop(fresh);
+}
+
+fn child_ends_within(seconds: u32) {
+    // SAFETY: takes no pointer; the signal ends a child that hangs.
+    unsafe { libc::alarm(seconds) };
 }
 
 fn leave(result: std::thread::Result<()>) -> ! {
@@ -156,5 +165,75 @@ impl Batch for Pages {
 
     fn spoiled(&self, _: Cursor, error: Error, _: &mut LaneContext<'_>) {
         panic!("{error}");
+    }
+}
+
+/// A cache whose locks other threads hold while the process forks: the child has one of its own, with the same files.
+#[cfg(feature = "cache")]
+mod cache {
+    use super::{FILE_BYTES, FORKS, child_ends_within, leave, status_of};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+    use swath_ioengine::{
+        ByteRange, CacheConfig, CacheTier, CancelFlag, FetchRequest, Freshness, Medium, Reply,
+        SimulatedConfig, SimulatedRemote,
+    };
+
+    pub(super) fn check(bytes: &Arc<[u8]>) {
+        let folder = tempfile::tempdir().unwrap();
+        let latency = Duration::ZERO;
+        let remote =
+            SimulatedRemote::new(SimulatedConfig { latency, jitter: latency, ..SimulatedConfig::default() });
+        let remote = remote.unwrap();
+        remote.put("a", bytes.to_vec());
+        let freshness = Freshness::Immutable;
+        let folder = Some(folder.path().to_owned());
+        let config = CacheConfig { folder, disk_bytes: 64 << 20, freshness, ..CacheConfig::default() };
+        let tier = CacheTier::new(config.clone()).unwrap();
+        read(&tier.wrap(&remote.medium(), "a medium"), bytes);
+        drop(tier);
+        let tier = CacheTier::new(config).unwrap();
+        let medium = tier.wrap(&remote.medium(), "a medium");
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        read(&medium, bytes);
+                    }
+                });
+            }
+            for _ in 0..FORKS {
+                // SAFETY: the child calls only this program's own code and leaves by `_exit`.
+                match unsafe { libc::fork() } {
+                    0 => leave(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                        child_ends_within(30);
+                        // The source's thread is not here: all of it must come from the files.
+                        read(&medium, bytes);
+                        read(&medium, bytes);
+                        let stats = tier.stats();
+                        assert_eq!((stats.hits, stats.misses), (512, 0));
+                        assert!(stats.bytes_from_disk == FILE_BYTES as u64, "{stats:?}");
+                        drop((medium.clone(), tier.clone()));
+                    }))),
+                    pid => assert_eq!(status_of(pid), 0, "the child's exit status"),
+                }
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+    }
+
+    fn read(medium: &Medium, bytes: &[u8]) {
+        let Medium::Remote(source) = medium else { panic!("a remote medium") };
+        for offset in (0..FILE_BYTES).step_by(4096) {
+            let (told, answer) = std::sync::mpsc::channel();
+            let range = ByteRange::Bounded { offset: offset as u64, len: 4096 };
+            let request =
+                FetchRequest { key: "a".into(), range, if_match: None, cancelled: CancelFlag::default() };
+            source.fetch(request, Reply::calling(move |result| told.send(result).unwrap()));
+            let found = answer.recv().unwrap().unwrap();
+            assert!(found.bytes == bytes[offset..offset + 4096]);
+        }
     }
 }

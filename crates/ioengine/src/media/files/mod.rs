@@ -16,7 +16,7 @@ mod inline;
 mod mapped;
 mod mapping;
 mod memory;
-mod open_file;
+pub(crate) mod open_file;
 mod pread_threads;
 mod probe;
 mod replace;

@@ -200,7 +200,7 @@ fn is_settled(changed_ns: i128) -> bool {
 }
 
 /// Reads into `target` at `offset`, once. What the kernel answers, as the driver contract wants it.
-pub(super) fn read_at(
+pub(crate) fn read_at(
     file: BorrowedFd<'_>,
     target: &mut [u8],
     offset: u64,
@@ -230,12 +230,12 @@ pub(super) fn resume_offset(offset: u64, filled: usize) -> u64 {
 
 /// What has a read answer `EAGAIN` instead of waiting for the device.
 #[cfg(target_os = "linux")]
-pub(super) fn nowait() -> rustix::io::ReadWriteFlags {
+pub(crate) fn nowait() -> rustix::io::ReadWriteFlags {
     rustix::io::ReadWriteFlags::NOWAIT
 }
 
 /// Elsewhere every read may wait.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn nowait() -> rustix::io::ReadWriteFlags {
+pub(crate) fn nowait() -> rustix::io::ReadWriteFlags {
     rustix::io::ReadWriteFlags::empty()
 }

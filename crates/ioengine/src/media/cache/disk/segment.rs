@@ -3,11 +3,12 @@
 use super::record::{BLOCK_BYTES, HEAD_BYTES, Record, Sealed, block_sum};
 use crate::engine::lock;
 use crate::media::cache::object::Object;
+use crate::media::files::open_file::{nowait, read_at};
 use crate::{Error, memory_len, storage_len};
 use bytes::Bytes;
 use rustix::io::{Errno, ReadWriteFlags};
 use std::fs::File;
-use std::io::IoSliceMut;
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -185,13 +186,14 @@ impl Stored {
         let mut done = 0;
         while done < target.len() {
             let at = self.at + from + storage_len(done);
-            let read = match waiting {
-                Waiting::Allowed => rustix::io::pread(&self.segment.file, &mut target[done..], at),
-                Waiting::Never => {
-                    let mut slices = [IoSliceMut::new(&mut target[done..])];
-                    rustix::io::preadv2(&self.segment.file, &mut slices, at, nowait())
-                }
+            let flags = match waiting {
+                Waiting::Allowed => ReadWriteFlags::empty(),
+                Waiting::Never => nowait(),
             };
+            if waiting == Waiting::Never && flags.is_empty() {
+                return Err(WouldWait);
+            }
+            let read = read_at(self.segment.file.as_fd(), &mut target[done..], at, flags);
             match read {
                 Ok(0) => return Ok(false),
                 Ok(read) => done += read,
@@ -218,9 +220,3 @@ impl Stored {
 }
 
 struct WouldWait;
-
-/// Linux reads what is in the page cache at once, and nothing else; elsewhere each read goes to a thread.
-#[cfg(target_os = "linux")]
-fn nowait() -> ReadWriteFlags {
-    ReadWriteFlags::NOWAIT
-}
