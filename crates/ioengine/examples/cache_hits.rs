@@ -43,6 +43,7 @@ fn measure(config: CacheConfig, bytes: u64, hits: u64) -> Result<f64, Error> {
     for _ in 0..2 {
         let tier = CacheTier::new(config.clone())?;
         fill(&tier.wrap(&remote.medium(), "s3://bucket"), bytes)?;
+        tier.flush();
         if config.folder.is_none() {
             return time(&tier, &tier.wrap(&remote.medium(), "s3://bucket"), bytes, hits);
         }

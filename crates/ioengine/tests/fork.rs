@@ -192,6 +192,7 @@ mod cache {
         let config = CacheConfig { folder, disk_bytes: 64 << 20, freshness, ..CacheConfig::default() };
         let tier = CacheTier::new(config.clone()).unwrap();
         read(&tier.wrap(&remote.medium(), "a medium"), bytes);
+        tier.flush();
         drop(tier);
         let tier = CacheTier::new(config).unwrap();
         let medium = tier.wrap(&remote.medium(), "a medium");

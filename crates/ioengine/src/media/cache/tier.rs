@@ -86,6 +86,14 @@ impl CacheTier {
         }
     }
 
+    /// Waits until what was cached so far is in the files. A process that ends without this, or without dropping the cache
+    /// and its media, loses what the writer had not come to, and nothing else. Does nothing for a cache without files.
+    pub fn flush(&self) {
+        if let Some(disk) = &self.0.current().disk {
+            disk.flush();
+        }
+    }
+
     /// The cache of this process.
     #[cfg(test)]
     pub(super) fn tier(&self) -> Arc<Tier> {

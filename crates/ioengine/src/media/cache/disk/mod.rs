@@ -114,7 +114,6 @@ impl Disk {
     }
 
     /// Waits until all that was handed over is written.
-    #[cfg(test)]
     pub(super) fn flush(&self) {
         let (done, waited) = std::sync::mpsc::channel();
         let tell = move || done.send(()).unwrap_or(());

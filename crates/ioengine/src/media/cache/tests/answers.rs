@@ -79,7 +79,7 @@ fn any_ranges_from_files_equal_the_object() {
     for (seed, memory_bytes) in [(1, 0), (2, 50_000), (3, 10 << 20)] {
         let folder = tempfile::tempdir().unwrap();
         let tier = check_against_oracle(in_folder(folder.path(), memory_bytes, 64 << 20), seed);
-        flush(&tier);
+        tier.flush();
         let stats = tier.stats();
         assert_ne!(stats.writes, 0);
         assert!(memory_bytes != 0 || stats.bytes_from_disk != 0, "{stats:?}");

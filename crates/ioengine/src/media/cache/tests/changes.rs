@@ -141,6 +141,7 @@ fn writing_through_the_medium_drops_at_once_and_for_good() {
     medium.put("a", vec![3; 100].into(), &PutCondition::Always).unwrap();
     medium.delete("b").unwrap();
     assert_eq!(get(&medium, "b", bounded(0, 100)).unwrap_err().kind(), ErrorKind::NotFound);
+    tier.flush();
     drop((medium, tier, other));
     let tier = CacheTier::new(config).unwrap();
     let medium = tier.wrap(&remote.medium(), NAME);

@@ -72,8 +72,3 @@ fn get(medium: &Medium, key: &str, range: ByteRange) -> Answer {
 fn noise(random: &mut Random, len: usize) -> Vec<u8> {
     (0..len.div_ceil(8)).flat_map(|_| random.next().to_le_bytes()).take(len).collect()
 }
-
-/// Waits until everything that was cached is in files.
-fn flush(tier: &CacheTier) {
-    tier.tier().disk.as_ref().unwrap().flush();
-}
