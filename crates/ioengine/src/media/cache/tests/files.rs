@@ -96,9 +96,9 @@ fn files_stay_within_their_bound() {
     tier.flush();
     drop(tier);
     let tier = CacheTier::new(config).unwrap();
-    // What was read last is there.
-    get(&tier.wrap(&remote.medium(), NAME), "a/b", bounded(2_760_000, 240_000)).unwrap();
-    assert_eq!((tier.stats().hits, tier.stats().misses), (1, 0));
+    let found = tier.stats().disk_bytes;
+    assert!((1 << 19) < found && found <= 1 << 20, "{found} bytes are there");
+    read_all(&tier, &remote, &bytes, 60_000);
 }
 
 #[test]
