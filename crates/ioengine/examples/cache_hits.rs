@@ -76,19 +76,12 @@ fn time(tier: &CacheTier, medium: &Medium, bytes: u64, hits: u64) -> Result<f64,
     if found.load(Ordering::Relaxed) != hits * bytes || tier.stats().misses != misses {
         return Err(Error::new(ErrorKind::Internal, format!("not all were hits: {:?}", tier.stats())));
     }
-    Ok(spent.as_secs_f64() * 1e9 / hits.max(1).as_f64())
+    Ok(spent.as_secs_f64() * 1e9 / float(hits.max(1)))
 }
 
-/// A count as a float.
-trait AsFloat {
-    fn as_f64(self) -> f64;
-}
-
-impl AsFloat for u64 {
-    #[expect(clippy::cast_precision_loss, reason = "for a quotient that is printed")]
-    fn as_f64(self) -> f64 {
-        self as f64
-    }
+#[expect(clippy::cast_precision_loss, reason = "for a quotient that is printed")]
+fn float(count: u64) -> f64 {
+    count as f64
 }
 
 fn ask(medium: &Medium, key: &Arc<str>, index: u64, bytes: u64, then: impl FnOnce(u64) + Send + 'static) {

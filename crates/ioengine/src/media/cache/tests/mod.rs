@@ -6,7 +6,7 @@ mod files;
 mod killed;
 mod sharing;
 
-use super::{CacheConfig, CacheTier};
+use super::CacheConfig;
 use crate::random::Random;
 use crate::{
     ByteRange, CancelFlag, Error, FetchRequest, Fetched, Freshness, Identity, Medium, Reply, SimulatedConfig,
