@@ -13,8 +13,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 use swath_cloud_testing::{
-    AzureServer, Certificate, Delay, FaultProxy, Faults, GcsServer, Link, Objects, S3_ACCESS_KEY, S3_SECRET_KEY,
-    S3MemoryServer, S3Server, Splice, SpliceConfig, WebProtocol, WebServer,
+    AzureServer, Certificate, Delay, FaultProxy, Faults, GcsServer, Link, Objects, S3_ACCESS_KEY,
+    S3_SECRET_KEY, S3MemoryServer, S3Server, Splice, SpliceConfig, WebProtocol, WebServer,
 };
 
 const USAGE: &str = "usage: serve --kind web|http1|https|http1-tls|s3|s3-memory|gcs|azure --folder FOLDER [--bucket NAME] \
@@ -53,7 +53,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         splice = Some(started);
     }
     let mut facts = served.facts;
-    facts["endpoint"] = format!("{}://{address}{}", served.scheme, facts["path"].as_str().unwrap_or("")).into();
+    facts["endpoint"] =
+        format!("{}://{address}{}", served.scheme, facts["path"].as_str().unwrap_or("")).into();
     print(&facts)?;
     for line in std::io::stdin().lock().lines() {
         line?;
@@ -104,7 +105,12 @@ fn start(options: &HashMap<String, String>) -> Result<Served, Box<dyn Error>> {
         "s3-memory" => {
             let server = S3MemoryServer::start(bucket, objects, page, threads)?;
             let address = server.address();
-            Ok(Served { address, scheme: "http", facts: s3_facts(bucket), requests: Box::new(move || Some(server.requests())) })
+            Ok(Served {
+                address,
+                scheme: "http",
+                facts: s3_facts(bucket),
+                requests: Box::new(move || Some(server.requests())),
+            })
         }
         "gcs" => {
             let server = GcsServer::start(bucket, objects, page, None)?;
@@ -148,7 +154,8 @@ fn s3(bucket: &str, folder: &Path, objects: &Objects) -> Result<Served, Box<dyn 
 }
 
 fn azure(bucket: &str, folder: &Path, objects: &Objects) -> Result<Served, Box<dyn Error>> {
-    let server = AzureServer::start()?.ok_or("the Azure emulator is not installed: scripts/install-azurite")?;
+    let server =
+        AzureServer::start()?.ok_or("the Azure emulator is not installed: scripts/install-azurite")?;
     server.create_container(bucket)?;
     for key in objects.list("") {
         server.put(bucket, &key, &std::fs::read(folder.join(&key))?)?;

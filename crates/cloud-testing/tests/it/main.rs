@@ -3,7 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "all of it is a test")]
 
 mod client;
+mod conformance;
+mod faults;
+mod load;
 mod proxies;
 mod raw;
 mod servers;
+mod stand;
 mod web;
