@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ring::hmac;
 use std::fmt::Write as _;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::SystemTime;
 
@@ -15,7 +15,7 @@ pub(crate) struct AzureRequest<'r> {
     pub(crate) account: &'r str,
     pub(crate) key: &'r str,
     pub(crate) method: &'r str,
-    /// Container and blob, without a slash before them; sent as it is.
+    /// Container and blob, without a slash before them, escaped as URLs are.
     pub(crate) path: &'r str,
     /// Name and value of a query's only parameter.
     pub(crate) query: Option<(&'r str, &'r str)>,
@@ -38,9 +38,9 @@ impl AzureRequest<'_> {
         let mut stream = TcpStream::connect(address)?;
         stream.write_all(head.as_bytes())?;
         stream.write_all(self.body)?;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer)?;
-        let line = String::from_utf8_lossy(&answer);
+        let mut line = String::new();
+        // The emulator may reset the connection behind its answer: only the first line is waited for.
+        BufReader::new(stream).read_line(&mut line)?;
         let status = line.split(' ').nth(1).and_then(|status| status.parse().ok());
         status.ok_or_else(|| io::Error::other("the Azure emulator's answer has no status"))
     }

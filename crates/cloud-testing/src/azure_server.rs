@@ -1,6 +1,7 @@
 //! The Azure emulator, in a process of its own.
 
 use crate::azure_request::AzureRequest;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -13,6 +14,9 @@ const READY_WITHIN: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The script that `scripts/install-azurite` installs, below the root of the repository.
 const SCRIPT: &str = ".tools/azurite/node_modules/azurite/dist/src/blob/main.js";
+
+/// What is escaped in a URL's path.
+const IN_PATHS: AsciiSet = NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Azurite's blob service, with its objects in memory. It is installed by `scripts/install-azurite`.
 pub struct AzureServer {
@@ -74,12 +78,13 @@ impl AzureServer {
         self.request("PUT", container, Some(("restype", "container")), None, &[])
     }
 
-    /// Writes a blob, or replaces it. The key is sent as it is: letters, digits and what needs no escape.
+    /// Writes a blob, or replaces it.
     ///
     /// # Errors
     ///
     /// Where the emulator answers with an error.
     pub fn put(&self, container: &str, key: &str, bytes: &[u8]) -> io::Result<()> {
+        let key = utf8_percent_encode(key, &IN_PATHS);
         self.request("PUT", &format!("{container}/{key}"), None, Some("BlockBlob"), bytes)
     }
 

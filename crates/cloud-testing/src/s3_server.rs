@@ -2,6 +2,7 @@
 
 use crate::background::Background;
 use crate::http_server::{Answer, Versions, serve};
+use crate::object_body::read_whole;
 use http::header::{ETAG, IF_MATCH};
 use http::{HeaderValue, Method, StatusCode};
 use hyper::body::Incoming;
@@ -21,6 +22,9 @@ use tempfile::TempDir;
 pub const S3_ACCESS_KEY: &str = "swathtest";
 /// The secret key of every [`S3Server`].
 pub const S3_SECRET_KEY: &str = "swathtestsecret";
+
+/// The longest body that is taken.
+const BODY_BYTES_MAX: usize = 1 << 30;
 
 /// The S3 server `s3s-fs` with one bucket. It checks signatures; ranges, conditional puts and uploads in parts are its own.
 ///
@@ -104,7 +108,12 @@ impl Answer for Checked {
     async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
         let reads = matches!(*request.method(), Method::GET | Method::HEAD);
         let wanted = request.headers().get(IF_MATCH).filter(|_| reads).cloned();
-        let request = request.map(Body::from);
+        // Read first: a refusal that leaves the body unread would close the connection, at times before its answer came.
+        let (head, body) = request.into_parts();
+        let Some(body) = read_whole(body, BODY_BYTES_MAX).await else {
+            return with_status(StatusCode::BAD_REQUEST);
+        };
+        let request = Request::from_parts(head, Body::from(body));
         let mut answer = match self.0.call(request).await {
             Ok(answer) => answer,
             Err(_) => with_status(StatusCode::INTERNAL_SERVER_ERROR),

@@ -16,7 +16,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, sleep_until};
 
-const FILLER_PIECE: [u8; 64 << 10] = [FILLER; 64 << 10];
+static FILLER_PIECE: [u8; 64 << 10] = [FILLER; 64 << 10];
 
 /// Whether a connection serves another request.
 #[derive(PartialEq, Eq)]

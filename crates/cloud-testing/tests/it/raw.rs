@@ -29,7 +29,10 @@ impl Came {
     pub(crate) fn header(&self, name: &str) -> Option<String> {
         let head = self.head();
         let lines = head.lines().filter_map(|line| line.split_once(": "));
-        lines.filter(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned()).last()
+        lines
+            .filter(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.to_owned())
+            .next_back()
     }
 }
 
