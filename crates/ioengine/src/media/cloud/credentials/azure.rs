@@ -2,7 +2,7 @@
 
 use super::cached::{Cached, Fetched};
 use super::command::output_of;
-use super::own::{azure_key, azure_sas, printable, store_error};
+use super::own::{azure_key, azure_sas, printable, quiet, store_error};
 use super::token_requests::text;
 use super::{ConnectionString, Environment};
 use crate::media::cloud::CloudOptions;
@@ -175,7 +175,7 @@ pub(crate) fn provider(
     login: &Login,
     connector: impl HttpConnector + Clone,
 ) -> Result<AzureCredentialProvider, Error> {
-    let fixed = |credential| Arc::new(StaticCredentialProvider::new(credential)) as AzureCredentialProvider;
+    let fixed = |credential| quiet(Arc::new(StaticCredentialProvider::new(credential)));
     Ok(match login {
         Login::Anonymous => fixed(AzureCredential::BearerToken(String::new())),
         Login::Key(key) => fixed(azure_key(key)?),
@@ -213,7 +213,7 @@ fn built(
     // Its words may hold what was given.
     let failed =
         |_| Error::new(ErrorKind::Unsupported, format!("the credentials of Azure by {way} cannot be used"));
-    Ok(Arc::clone(builder.build().map_err(failed)?.credentials()))
+    Ok(quiet(Arc::clone(builder.build().map_err(failed)?.credentials())))
 }
 
 /// The login of `az login`.

@@ -2,7 +2,7 @@
 
 use super::cached::{Cached, Fetched};
 use super::environment::Environment;
-use super::own::{printable, store_error};
+use super::own::{printable, quiet, store_error};
 use super::token_requests::{FORM, Patience, TokenRequests, request, text};
 use crate::media::cloud::CloudOptions;
 use crate::{Error, ErrorKind};
@@ -140,8 +140,7 @@ pub(crate) fn provider(
     requests: TokenRequests,
 ) -> Result<GcpCredentialProvider, Error> {
     let fixed = |bearer: &str| {
-        Arc::new(StaticCredentialProvider::new(GcpCredential { bearer: bearer.to_owned() }))
-            as GcpCredentialProvider
+        quiet(Arc::new(StaticCredentialProvider::new(GcpCredential { bearer: bearer.to_owned() })))
     };
     let fetched = |grant| Arc::new(Google { grant, requests, cache: Cached::new() }) as GcpCredentialProvider;
     let json = match login {
@@ -171,7 +170,7 @@ pub(crate) fn provider(
                 .with_http_connector(connector)
                 .build()
                 .map_err(|_| wrong("have a private key that cannot be used"))?;
-            Ok(Arc::clone(built.credentials()))
+            Ok(quiet(Arc::clone(built.credentials())))
         }
         Some(other) => {
             Err(wrong(&format!("are of the type {other:?}; service_account and authorized_user are known")))

@@ -90,6 +90,32 @@ pub(crate) fn own_azure(source: Arc<dyn CredentialSource>) -> AzureCredentialPro
     Arc::new(Own { source, service: "Azure", convert, cache: Cached::new() })
 }
 
+/// Credentials that object_store keeps, without the `Debug` of object_store, which shows tokens, and which its stores' own
+/// `Debug` shows.
+struct Quiet<T>(Arc<dyn CredentialProvider<Credential = T>>);
+
+/// The same credentials, of which `Debug` shows nothing.
+pub(super) fn quiet<T: std::fmt::Debug + Send + Sync + 'static>(
+    provider: Arc<dyn CredentialProvider<Credential = T>>,
+) -> Arc<dyn CredentialProvider<Credential = T>> {
+    Arc::new(Quiet(provider))
+}
+
+impl<T> std::fmt::Debug for Quiet<T> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("hidden credentials")
+    }
+}
+
+#[async_trait]
+impl<T: std::fmt::Debug + Send + Sync + 'static> CredentialProvider for Quiet<T> {
+    type Credential = T;
+
+    async fn get_credential(&self) -> object_store::Result<Arc<T>> {
+        self.0.get_credential().await
+    }
+}
+
 /// Keys of S3 that can be sent: object_store takes for granted that each is a header's value.
 ///
 /// # Errors

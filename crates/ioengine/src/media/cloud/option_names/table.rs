@@ -29,7 +29,6 @@ const EVERYWHERE: &[Row] = &[
         Open,
         &["request_payer", "s3_additional_kwargs.requestpayer", "user_project", "quota_project_id"],
     ),
-    row("bucket", Open, &["bucket_name", "container", "container_name"]),
 ];
 
 const AMAZON: &[Row] = &[
@@ -123,16 +122,13 @@ const READING: &[Row] = &[
     row("concurrency_min", Open, &[]),
     row("concurrency_max", Open, &["max_concurrency"]),
     row("max_retries", Open, &["retry_config.max_retries", "retries", "config_kwargs.retries.max_attempts"]),
-    row("retry_timeout", Open, &["retry_config.retry_timeout"]),
+    row("retry_timeout", Open, &["retry_config.retry_timeout", "deadline"]),
     row("backoff_initial", Open, &["retry_config.backoff.init_backoff"]),
     row("backoff_max", Open, &["retry_config.backoff.max_backoff"]),
-    row("backoff_base", Open, &["retry_config.backoff.base"]),
     row("timeout", Open, &["client_kwargs.timeout", "client_kwargs.timeout.total"]),
     row("read_timeout", Open, &["config_kwargs.read_timeout"]),
     row("stall_timeout", Open, &[]),
-    row("deadline", Open, &[]),
     row("hedge", Open, &[]),
-    row("part_bytes", Open, &[]),
 ];
 
 /// Options of other libraries that change how those buffer, cache and pool, and nothing here: taken, so that one
@@ -143,11 +139,16 @@ pub(super) const WITHOUT_EFFECT: &[&str] = &[
     "asynchronous",
     "block_size",
     "blocksize",
+    // The URL says it.
+    "bucket",
+    "bucket_name",
     "cache_regions",
     "cache_timeout",
     "cache_type",
     "check_connection",
     "consistency",
+    "container",
+    "container_name",
     "default_block_size",
     "default_cache_type",
     "default_fill_cache",
@@ -163,6 +164,8 @@ pub(super) const WITHOUT_EFFECT: &[&str] = &[
     "max_paths",
     "pool_max_idle_per_host",
     "randomize_addresses",
+    // Pauses double.
+    "retry_config.backoff.base",
     "same_scheme",
     "simple_links",
     "size_policy",

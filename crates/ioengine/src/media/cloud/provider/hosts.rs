@@ -93,14 +93,16 @@ fn amazon(host: &str) -> Option<Found> {
     Some(Found { service: Service::Amazon, bucket, endpoint, region, account: None })
 }
 
-/// `us-east-1`, `us-gov-west-1`: words and a number.
+/// `us-east-1`, `us-gov-west-1`, `eusc-de-east-1`: words, a short one first, and a number. Not the `website-us-east-1` of sites.
 fn is_region(label: &str) -> bool {
     let parts: Vec<&str> = label.split('-').collect();
     let (Some((number, words)), true) = (parts.split_last(), 3 <= parts.len()) else { return false };
     let is_word = |word: &&str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());
-    !number.is_empty()
+    let begins_short = words.first().is_some_and(|word| word.len() <= 4);
+    begins_short
+        && !number.is_empty()
         && number.bytes().all(|byte| byte.is_ascii_digit())
-        && words.iter().all(|word| is_word(word))
+        && words.iter().all(is_word)
 }
 
 /// `storage.googleapis.com/bucket` and `bucket.storage.googleapis.com`.

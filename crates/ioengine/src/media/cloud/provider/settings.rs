@@ -2,8 +2,8 @@
 
 use super::place::{Service, unsupported};
 use super::{Context, proxy};
-use crate::media::cloud::CloudOptions;
 use crate::media::cloud::transport::{HttpVersion, TransportSettings};
+use crate::media::cloud::{CloudOptions, CloudSettings};
 use crate::{Error, ErrorKind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,9 +13,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// S3 closes connections that are not used for some 20 s; one that is closed just when it is used costs a retry.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(15);
-
-/// Connections to one host where nothing is said.
-const CONNECTIONS_MAX: u64 = 256;
 
 /// Connections to one host that can be asked for.
 const CONNECTIONS_LIMIT: u64 = 65_536;
@@ -80,7 +77,9 @@ pub(super) fn transport(context: Context<'_>, endpoint: &str) -> Result<Transpor
     if endpoint.starts_with("http:") && options.get("allow_http").is_some() && !options.truth("allow_http")? {
         return Err(unsupported("the URL or the endpoint has http, and allow_http=False is given"));
     }
-    let connections = options.number("connections_max")?.unwrap_or(CONNECTIONS_MAX);
+    // Where nothing is said, as many as there may be requests at once: HTTP/1.1 has one request a connection.
+    let requests = CloudSettings::from_options(options)?.workable().concurrency_max;
+    let connections = options.number("connections_max")?.unwrap_or(crate::storage_len(requests));
     if connections == 0 || CONNECTIONS_LIMIT < connections {
         return Err(unsupported(format!("connections_max should be from 1 to {CONNECTIONS_LIMIT}")));
     }

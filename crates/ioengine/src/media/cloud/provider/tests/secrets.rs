@@ -67,6 +67,13 @@ fn no_output_has_them() {
                 Err(error) => outputs.push(told(&error)),
             }
         }
+        // Tokens that were fetched are secrets as well.
+        let giving = Answering::with(r#"{"access_token":"S3CRET","expires_in":3600,"token_type":"Bearer"}"#);
+        if let Ok(built) = built(url, set, &[], &giving) {
+            // Whether that is an answer to the request itself does not matter here.
+            let _ = run(async { built.store.get(&Path::from("k")).await });
+            outputs.push(format!("{:?}", built.store));
+        }
         let gone = Answering::new(|_| None);
         if let Ok(built) = built(url, set, &[], &gone) {
             outputs.push(told(&run(async { built.store.get(&Path::from("k")).await }).err().unwrap()));
