@@ -199,8 +199,11 @@ mod tests {
         body
     }
 
-    /// All bytes that came, by their offsets.
-    fn read(body: &[u8], step: usize) -> Result<(Vec<(u64, u8)>, bool), &'static str> {
+    /// Bytes by their offsets.
+    type Came = Vec<(u64, u8)>;
+
+    /// All bytes that came, and whether the body was whole.
+    fn read(body: &[u8], step: usize) -> Result<(Came, bool), &'static str> {
         let (mut reader, mut got) = (ByteRanges::of(TYPE).unwrap(), Vec::new());
         for piece in body.chunks(step) {
             reader.read(piece, |offset, bytes| {

@@ -132,7 +132,7 @@ fn check(results: &[Option<Fetched>], ranges: &[(u64, u64)]) -> usize {
     let object = object();
     for (result, (offset, len)) in results.iter().zip(ranges) {
         if let Some(fetched) = result {
-            let (start, len) = (*offset as usize, *len as usize);
+            let (start, len) = (memory_len(*offset).unwrap(), memory_len(*len).unwrap());
             assert_eq!(fetched.bytes, object[start..start + len]);
             assert_eq!(fetched.identity, Some(tag_of("\"1\"")));
         }
