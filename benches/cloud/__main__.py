@@ -1,0 +1,5 @@
+"""``python -m benches.cloud``."""
+
+from benches.cloud.commands import main
+
+main()

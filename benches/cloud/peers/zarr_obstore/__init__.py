@@ -1,0 +1,1 @@
+"""zarr-python, its Fused pipeline, zarrs-python and obstore, all over obstore."""

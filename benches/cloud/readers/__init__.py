@@ -1,0 +1,1 @@
+"""Readers of the cloud benches: each reads from a URL."""
