@@ -1,1 +1,1 @@
-"""The cloud benches: swath and its peers reading from servers on loopback, behind a link of stated latency and rate."""
+"""The cloud benches: swath and its peers read from servers on loopback, a stated latency and rate away."""

@@ -52,7 +52,10 @@ class Server:
     """A started server; a context manager that ends it."""
 
     def __init__(
-        self, folders: Mapping[str, Path] | None = None, patterns: Mapping[str, str] | None = None, more: Sequence[str] = ()
+        self,
+        folders: Mapping[str, Path] | None = None,
+        patterns: Mapping[str, str] | None = None,
+        more: Sequence[str] = (),
     ) -> None:
         if not PROGRAM.exists():
             raise BenchError(f"{PROGRAM.relative_to(ROOT)} is not built: run `make bench-cloud`")
@@ -61,7 +64,9 @@ class Server:
             command += ["--folder", f"{name}={folder}"]
         for name, pattern in (patterns or {}).items():
             command += ["--pattern", f"{name}={pattern}"]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
         self.endpoint = f"http://127.0.0.1:{self._answer()['port']}"
 
     def set(self, link: Link) -> None:

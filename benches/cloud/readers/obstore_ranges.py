@@ -1,7 +1,7 @@
 """obstore from Python: ranges of many objects by one ``get_ranges_async`` an object, some objects at a time.
 
-``more`` of the location holds ``object_bytes``, the length of every object, and ``at_once``. The case's offsets count
-through all objects.
+``more`` of the location holds ``object_bytes``, the length of every object, and ``at_once``. The case's
+offsets count through all objects.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ class ObstoreReader(RangesReader):
 
         async def one(part: Wanted) -> int:
             async with turns:
-                found = await obstore.get_ranges_async(self.store, part.key, starts=part.starts, lengths=part.lengths)
+                found = await obstore.get_ranges_async(
+                    self.store, part.key, starts=part.starts, lengths=part.lengths
+                )
                 return part.checksum(found)
 
         return sum(await asyncio.gather(*map(one, wanted)))

@@ -71,7 +71,14 @@ def answer_passes(reader: RangesReader, wanted: Sequence[Wanted]) -> None:
     def say(message: dict[str, Any]) -> None:
         print(json.dumps(message), file=answers, flush=True)
 
-    say({"ready": True, "reader": Path(sys.argv[0]).stem, "version": reader.version, "details": reader.details})
+    say(
+        {
+            "ready": True,
+            "reader": Path(sys.argv[0]).stem,
+            "version": reader.version,
+            "details": reader.details,
+        }
+    )
     for line in sys.stdin:
         if line.strip() == "close":
             return

@@ -1,6 +1,6 @@
 """zarr-python over obstore: the selections of a pass gathered as coroutines, with one of the codec pipelines.
 
-``more`` of the location holds ``pipeline`` (default, fused or zarrs), ``concurrency`` (zarr-python's own, 10 by
+``more`` of the location holds ``pipeline`` (default or fused), ``concurrency`` (zarr-python's own, 10 by
 default) and ``threads``.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import importlib.metadata
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, override
 
 import zarr
@@ -28,32 +27,25 @@ class ZarrReader(ArrayReader):
     def __init__(self, location: Location) -> None:
         pipeline = str(location.more["pipeline"])
         concurrency, threads = int(location.more["concurrency"]), int(location.more["threads"])
-        versions = [f"zarr {importlib.metadata.version('zarr')}", f"obstore {importlib.metadata.version('obstore')}"]
-        if pipeline == "zarrs":
-            versions.append(f"zarrs {importlib.metadata.version('zarrs')}")
+        versions = [
+            f"zarr {importlib.metadata.version('zarr')}",
+            f"obstore {importlib.metadata.version('obstore')}",
+        ]
         self.version = ", ".join(versions)
         self.details = f"{PIPELINES[pipeline]}, async.concurrency {concurrency}, {threads} threads"
         zarr.config.set(
             {
                 "codec_pipeline.path": PIPELINES[pipeline],
-                # A pipeline that cannot read from this store says so, and hands over to no other.
-                "codec_pipeline.strict": True,
                 "async.concurrency": concurrency,
                 "threading.max_workers": threads,
             }
         )
-        # zarrs waits for its requests on the thread that runs the coroutines: gathered, it never ends.
-        self.gathers = pipeline != "zarrs"
-        self.threads = ThreadPoolExecutor(threads)
         store = ObjectStore(bucket_store(location), read_only=True)
         self.array: Any = zarr.open_array(store, path=location.key, mode="r")
 
     @override
     def read_batch(self, selections: Sequence[Selection], out: Values) -> None:
-        if self.gathers:
-            sync(self._gather(selections, out))
-        else:
-            list(self.threads.map(self.read_one, selections, out))
+        sync(self._gather(selections, out))
 
     async def _gather(self, selections: Sequence[Selection], out: Values) -> None:
         async def one(selection: Selection, target: Values) -> None:

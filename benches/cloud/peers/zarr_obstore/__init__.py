@@ -1,1 +1,1 @@
-"""zarr-python, its Fused pipeline, zarrs-python and obstore, all over obstore."""
+"""zarr-python over obstore, and obstore by itself."""
