@@ -11,6 +11,7 @@ WHEEL_FOLDER := target/wheels
 PYTHON_SOURCES := crates/bindings-py demo benches
 PYTHON_PEERS := tensorstore zarr_python zarrs_python zarrista
 RUST_PEERS := zarrs object_store glommio
+CLOUD_PEERS := zarr_obstore
 BENCH := $(VENV_PYTHON) -m benches.runner
 FUZZ_SMOKE_SECONDS ?= 5
 FUZZ_FULL_SECONDS ?= 60
@@ -24,6 +25,7 @@ MATURIN := $(VENV_PYTHON) -m maturin build --quiet --locked --release \
 
 .DELETE_ON_ERROR:
 .PHONY: help demo demo-seviri test test-rust test-python test-cloud test-full lint fuzz-smoke fuzz-full wheel bench bench-quick bench-prepare bench-readers \
+	bench-cloud bench-cloud-quick bench-cloud-readers \
 	instructions instructions-update clean
 
 help: ## list the targets
@@ -86,6 +88,19 @@ bench-readers: $(VENV)/.wheel $(PYTHON_PEERS:%=benches/peers/%/.venv/.requiremen
 			|| echo "bench: $$peer does not build here: left out" >&2; \
 	done
 
+bench-cloud: bench-cloud-readers ## race reads from servers on loopback, write docs/performance-cloud.md
+	$(VENV_PYTHON) -m benches.cloud run $(BENCH_FLAGS)
+
+bench-cloud-quick: bench-cloud-readers ## fewer servers and readers, report in .bench/report
+	$(VENV_PYTHON) -m benches.cloud run --quick $(BENCH_FLAGS)
+
+bench-cloud-readers: $(VENV)/.wheel benches/peers/tensorstore/.venv/.requirements \
+		$(CLOUD_PEERS:%=benches/cloud/peers/%/.venv/.requirements)
+	cargo build --release --locked --manifest-path benches/cloud/Cargo.toml --target-dir benches/cloud/target
+	@cargo build --release --locked --manifest-path benches/cloud/peers/object_store/Cargo.toml \
+		--target-dir benches/cloud/peers/object_store/target \
+		|| echo "bench: object_store does not build here: left out" >&2
+
 instructions: ## count the hot paths' instructions and compare them with benches/instructions/counts.toml
 	scripts/instructions
 
@@ -93,7 +108,8 @@ instructions-update: ## write the counts that differ; NOTE='why', where they gre
 	scripts/instructions --update --note "$$NOTE"
 
 clean: ## remove what was built, installed and prepared
-	rm -rf target benches/target benches/peers/*/target benches/peers/*/.venv fuzz/target $(VENV) .tools .demo .bench
+	rm -rf target benches/target benches/peers/*/target benches/peers/*/.venv \
+		benches/cloud/target benches/cloud/peers/*/target benches/cloud/peers/*/.venv fuzz/target $(VENV) .tools .demo .bench
 
 # Stamps: each file is the time when its step was last done.
 
@@ -116,6 +132,12 @@ $(VENV)/.wheel: $(VENV)/.demo-requirements $(WHEEL_SOURCES)
 	@touch $@
 
 benches/peers/%/.venv/.requirements: benches/peers/%/requirements.txt scripts/make-venv scripts/find-python
+	scripts/make-venv $(@D)
+	$(@D)/bin/python -m pip --disable-pip-version-check --quiet install -r $< \
+		|| echo "bench: $* does not install here: left out" >&2
+	@touch $@
+
+benches/cloud/peers/%/.venv/.requirements: benches/cloud/peers/%/requirements.txt scripts/make-venv scripts/find-python
 	scripts/make-venv $(@D)
 	$(@D)/bin/python -m pip --disable-pip-version-check --quiet install -r $< \
 		|| echo "bench: $* does not install here: left out" >&2
