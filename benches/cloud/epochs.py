@@ -17,6 +17,7 @@ from benches.runner.errors import BenchError
 from benches.runner.prepare import prepare
 
 BATCH = 4
+# As swath.open takes them, with the folder.
 CACHE = {"cache": "2GB", "freshness": "immutable"}
 
 
@@ -26,11 +27,16 @@ def epochs(record: CloudRecord, settings: Settings) -> None:
     prepare([case], settings.data)
     bucket = case.workload.name
     cache_dir = settings.data / "cloud-cache"
-    found: dict[str, Any] = {"latency_ms": LATENCY_MS, "batch": BATCH, **CACHE, "passes": []}
+    found: dict[str, Any] = {
+        "latency_ms": LATENCY_MS,
+        "batch": BATCH,
+        "freshness": CACHE["freshness"],
+        "passes": [],
+    }
     record.found["epochs"] = found
     with Server({bucket: case.data_folder(settings.data)}) as server:
         server.set(Link(latency_ms=LATENCY_MS))
-        more = {**CACHE, "batch": BATCH, "cache_dir": str(cache_dir.resolve())}
+        more = {"batch": BATCH, "cache": {**CACHE, "cache_dir": str(cache_dir.resolve())}}
         location = Location("s3", server.endpoint, bucket, KEY, more=more)
         command = [sys.executable, "-m", "benches.cloud.readers.once", "epochs", location.text()]
         try:

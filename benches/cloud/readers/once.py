@@ -50,13 +50,9 @@ def epochs(location: Location, case: Case) -> dict[str, Any]:
     """Read all crops in batches, one after the other, twice, with a cache on disk."""
     import swath
 
-    settings: dict[str, Any] = {
-        "storage_options": location.storage_options(),
-        "cache": location.more["cache"],
-        "cache_dir": location.more["cache_dir"],
-        "freshness": location.more["freshness"],
-    }
-    array: Any = swath.open_array(location.url, **settings)
+    library: Any = swath
+    settings: dict[str, Any] = location.more["cache"]
+    array = library.open_array(location.url, storage_options=location.storage_options(), **settings)
     batch = int(location.more["batch"])
     out = np.ones((len(case.selections), *case.selection_shape), case.dtype)
     seconds, checksums = [], []
