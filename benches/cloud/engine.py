@@ -21,10 +21,9 @@ BUCKET = "pattern"
 OBJECTS, OBJECT_BYTES = 100, 1_000_000_000
 RANGE_BYTES = 4096
 IN_FLIGHT = (10, 100, 1_000, 10_000)
-# So that as many requests can be under way as are wanted: 10,000 of them take this long to be answered.
-MEMORY_LATENCY_MS = 500.0
-READS_A_REQUEST = 8
-READS_MIN = 400
+# Long enough for as many requests to be under way as are wanted, before the first is answered.
+MEMORY_LATENCY_MS = 200.0
+READS_A_REQUEST = 4
 ADAPTATION_SECONDS, ADAPTATION_RANGE_BYTES = 9, 64 << 10
 THROTTLE_ABOVE, THROTTLE_FROM, THROTTLE_TO = 64, 3.0, 6.0
 # Fetches of the starvation case, of which so many are under way at a time.
@@ -39,7 +38,7 @@ def memory(record: CloudRecord, settings: Settings) -> None:
         server.set(Link(latency_ms=MEMORY_LATENCY_MS))
         for in_flight in IN_FLIGHT[: 3 if settings.quick else None]:
             more = {
-                "reads": max(READS_A_REQUEST * in_flight, READS_MIN if 10 < in_flight else 80),
+                "reads": READS_A_REQUEST * in_flight,
                 "range_len": RANGE_BYTES,
                 "objects": OBJECTS,
                 "object_bytes": OBJECT_BYTES,

@@ -237,9 +237,16 @@ def memory_section(found: dict[str, Any]) -> list[str]:
     rows = []
     for one in found["passes"]:
         sizes = [one["output_bytes"], one["peak_bytes"] - one["before_bytes"], one["budget_bytes"]]
-        seen = f"{one['in_flight_seen']:,}"
-        rows.append([f"{one['in_flight_wanted']:,}", seen, *(number(size / 1e6) for size in sizes)])
-    head = ["requests in flight, wanted", "seen by the server", "output, MB", "beyond it, MB", "budget, MB"]
+        counts = [f"{one[name]:,}" for name in ("in_flight_wanted", "in_flight_max", "in_flight_seen")]
+        rows.append([*counts, *(number(size / 1e6) for size in sizes)])
+    head = [
+        "requests in flight, allowed",
+        "by swath's count",
+        "by the server's",
+        "output, MB",
+        "beyond it, MB",
+        "budget, MB",
+    ]
     title = f"## Memory, {found['latency_ms']:g} ms away, {found['range_bytes']:,} bytes a request\n"
     return [title, markdown(head, rows)]
 
