@@ -59,4 +59,6 @@ class Location:
             }
         if self.scheme != "file":
             options["allow_http"] = "true"
-        return options | ({"concurrency": str(self.connections)} if self.connections else {})
+        if self.connections:
+            options |= dict.fromkeys(("concurrency", "connections_max"), str(self.connections))
+        return options

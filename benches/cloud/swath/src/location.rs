@@ -38,7 +38,10 @@ impl Location {
         };
         match described["connections"].as_u64() {
             Some(0) | None => {}
-            Some(connections) => options.set("concurrency", connections.to_string())?,
+            Some(connections) => {
+                options.set("concurrency", connections.to_string())?;
+                options.set("connections_max", connections.to_string())?;
+            }
         }
         let opened = CloudMedium::open(&url, &options)?;
         Ok(Location { medium: opened.medium, prefix: opened.prefix, more: described["more"].clone() })
