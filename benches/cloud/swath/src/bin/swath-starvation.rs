@@ -42,9 +42,8 @@ fn run() -> Result<(), Failure> {
     };
     let idle = fetches.waits()?;
     let (busy, decoded) = while_decoding(|| fetches.waits())?;
-    let milliseconds = |sorted: &[u64], part: f64| {
-        sorted[((sorted.len() - 1) as f64 * part) as usize] as f64 / 1e6
-    };
+    let milliseconds =
+        |sorted: &[u64], part: f64| sorted[((sorted.len() - 1) as f64 * part) as usize] as f64 / 1e6;
     let answer = json!({
         "threads": protocol::threads(),
         "decoded_chunks": decoded,
