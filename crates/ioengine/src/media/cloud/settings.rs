@@ -23,7 +23,7 @@ pub struct CloudSettings {
     pub stall_timeout: Duration,
     /// Requests to one endpoint that may always be under way at once. Default 8.
     pub concurrency_min: usize,
-    /// Requests to one endpoint that may be under way at first. Default 64.
+    /// Requests to one endpoint that may be under way at first. Default 256: as many small objects are read in one round trip.
     pub concurrency_initial: usize,
     /// Requests to one endpoint that may be under way at most. Default 1,024, or half of the file descriptors that the
     /// process may open where that is less.
@@ -54,7 +54,7 @@ impl Default for CloudSettings {
             deadline: Duration::from_secs(180),
             stall_timeout: Duration::from_secs(15),
             concurrency_min: 8,
-            concurrency_initial: 64,
+            concurrency_initial: 256,
             concurrency_max: 1024,
             hedging: Hedging::Off,
             listed_max: 1_000_000,
