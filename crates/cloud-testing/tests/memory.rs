@@ -44,30 +44,47 @@ const OBJECT_BYTES: usize = 64 * MIB;
 const BUDGET: usize = 16 * MIB;
 /// What a connection may take beyond its body, which the budget counts: buffers of the connection, the request, its task.
 const CONNECTION_BYTES: usize = 64 << 10;
+/// Where requests wait for one another's connections.
+const FEW_CONNECTIONS: usize = 256;
 /// Runtime, lanes, windows, the batch's own lists.
 const SLACK: usize = 4 * MIB;
 
 fn main() {
-    if std::env::args().any(|word| word == "--serve") {
-        return serve();
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["--serve"] => return serve(),
+        ["--measure", url, numbers @ ..] => {
+            let numbers: Vec<usize> = numbers.iter().map(|number| number.parse().unwrap()).collect();
+            let [in_flight, connections, read_bytes] = numbers[..] else { panic!("wanted three numbers") };
+            return measure(url, in_flight, connections, read_bytes);
+        }
+        _ => {}
     }
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .arg("--serve")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut server = again(&["--serve"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut url = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut url).unwrap();
     let all = std::env::var_os("SWATH_CLOUD_TESTS").is_some_and(|value| value == "all");
-    let counts: &[usize] = if all { &[10, 100, 1000, 10_000] } else { &[10, 100, 1000] };
+    let counts: &[usize] = if all { &[10, 100, 1000, 10_000] } else { &[10, 1000] };
     for in_flight in counts {
-        for read_bytes in [1000, 100_000] {
-            measure(url.trim(), *in_flight, read_bytes);
+        for connections in [*in_flight, FEW_CONNECTIONS.min(*in_flight)] {
+            for read_bytes in [1000, 100_000] {
+                // Each in a process of its own: what one leaves behind is not counted to the next.
+                let numbers = [*in_flight, connections, read_bytes].map(|number| number.to_string());
+                let words = ["--measure", url.trim(), &numbers[0], &numbers[1], &numbers[2]];
+                assert!(again(&words).status().unwrap().success(), "{numbers:?}");
+            }
         }
     }
-    drop(child.stdin.take());
-    child.wait().unwrap();
+    drop(server.stdin.take());
+    server.wait().unwrap();
+}
+
+/// This program once more.
+fn again(words: &[&str]) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(words);
+    command
 }
 
 /// The server, behind a wire with a latency that lets requests pile up.
@@ -81,7 +98,7 @@ fn serve() {
     let _ = std::io::stdin().lines().count();
 }
 
-fn measure(url: &str, in_flight: usize, read_bytes: usize) {
+fn measure(url: &str, in_flight: usize, connections_max: usize, read_bytes: usize) {
     let limits = Limits {
         lanes: 1,
         inline_reads_max: 0,
@@ -95,6 +112,7 @@ fn measure(url: &str, in_flight: usize, read_bytes: usize) {
     PEAK.store(before, Ordering::Relaxed);
     let mut options = CloudOptions::new();
     options.set("concurrency", in_flight.to_string()).unwrap();
+    options.set("connections_max", connections_max.to_string()).unwrap();
     let medium = CloudMedium::open(url, &options).unwrap().medium;
     let object = ObjectRef { medium: medium.clone(), key: "a".into() };
     let engine = Engine::new(EngineConfig { limits, ..EngineConfig::default() });

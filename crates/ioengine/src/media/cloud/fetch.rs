@@ -3,6 +3,7 @@
 use super::failure::Failure;
 use super::gather::Gathered;
 use super::heard::Heard;
+use super::limiter::Turn;
 use super::received::Received;
 use super::retrying::{Repeat, Retrying, retried};
 use super::service::Service;
@@ -23,24 +24,36 @@ impl Service {
     ///
     /// The bytes are held by nobody else: buffers are made when an answer begins, each of its range's length, so what is in
     /// flight is at most what lanes asked for, which their byte budget bounds; twice that for requests that are hedged.
+    ///
+    /// Many more fetches wait than have requests under way, so this future is small, and what it needs after its turn came
+    /// is allocated then.
     pub(super) async fn fetch(
         &self,
         key: &str,
         range: ByteRange,
         if_match: Option<Identity>,
     ) -> Result<Fetched, Error> {
-        let path = path_of(key)?;
-        let mut received = Received::new(range, if_match);
-        if self.needs_size(range) && self.locate(&path, &mut received).await? {
-            return Ok(Fetched { identity: received.version.clone(), bytes: Bytes::new() });
-        }
         if let ByteRange::Bounded { len: 0, .. } = range {
             return Ok(Fetched { bytes: Bytes::new(), identity: None });
         }
-        let mut turn = match self.gathered(key, range, received.version.as_ref()).await {
-            Gathered::Fetched(fetched) => return Ok(fetched),
-            Gathered::Alone(turn) => turn,
-        };
+        let path = path_of(key)?;
+        let mut received = Received::new(range, if_match);
+        if self.needs_size(range) && Box::pin(self.locate(&path, &mut received)).await? {
+            return Ok(Fetched { identity: received.version.clone(), bytes: Bytes::new() });
+        }
+        match self.gathered(key, range, received.version.as_ref()).await {
+            Gathered::Fetched(fetched) => Ok(fetched),
+            Gathered::Alone(turn) => Box::pin(self.fetch_alone(path, received, turn)).await,
+        }
+    }
+
+    /// Sends requests until all bytes are there or no try is left.
+    async fn fetch_alone(
+        &self,
+        path: Path,
+        mut received: Received,
+        mut turn: Option<Turn>,
+    ) -> Result<Fetched, Error> {
         let mut retrying = Retrying::new(&self.endpoint, &self.settings);
         let mut is_first = true;
         loop {
@@ -52,7 +65,7 @@ impl Service {
                 self.endpoint.count_resumed();
             }
             let result = if is_first && self.settings.hedging == Hedging::Late {
-                retrying.within(self.hedged(&path, &mut received)).await?
+                retrying.within(Box::pin(self.hedged(&path, &mut received))).await?
             } else {
                 retrying.within(self.attempt(&path, &mut received, &AtomicBool::new(false))).await?
             };
@@ -61,8 +74,8 @@ impl Service {
             match result {
                 Ok(()) => break,
                 // Empty objects have no last bytes: services say so instead of sending none.
-                Err(Failure::Final(error)) if is_empty_suffix(range, &error) => {
-                    if self.locate(&path, &mut received).await? {
+                Err(Failure::Final(error)) if received.is_empty_suffix(&error) => {
+                    if Box::pin(self.locate(&path, &mut received)).await? {
                         break;
                     }
                     return Err(error);
@@ -135,7 +148,7 @@ impl Service {
         };
         let turn = if seen.load(Ordering::Relaxed) { None } else { self.endpoint.hedge() };
         let Some(_turn) = turn else { return first.await.map(|()| Winner::First) };
-        let second = pin!(self.attempt(path, other, &unseen));
+        let second = Box::pin(self.attempt(path, other, &unseen));
         match select(first, second).await {
             Either::Left((Ok(()), _)) => Ok(Winner::First),
             Either::Right((Ok(()), _)) => Ok(Winner::Second),
@@ -152,10 +165,6 @@ impl Service {
 enum Winner {
     First,
     Second,
-}
-
-fn is_empty_suffix(range: ByteRange, error: &Error) -> bool {
-    matches!(range, ByteRange::Suffix { .. }) && error.kind() == ErrorKind::UnexpectedEnd
 }
 
 /// A key as `object_store` takes it.

@@ -1,7 +1,7 @@
 //! What has come of a range so far.
 
 use super::failure::{Failure, TroubleKind};
-use crate::{ByteRange, ErrorKind, Identity, memory_len, storage_len};
+use crate::{ByteRange, Error, ErrorKind, Identity, memory_len, storage_len};
 use object_store::{GetRange, ObjectMeta};
 use std::ops::Range;
 
@@ -47,6 +47,11 @@ impl Received {
         let (offset, len) = self.range.resolve(meta.size).map_err(Failure::Final)?;
         self.span = Some(offset..offset + len);
         Ok(())
+    }
+
+    /// True for an error that says that the last bytes of an object were asked for and it has none.
+    pub(super) fn is_empty_suffix(&self, error: &Error) -> bool {
+        matches!(self.range, ByteRange::Suffix { .. }) && error.kind() == ErrorKind::UnexpectedEnd
     }
 
     /// True when all bytes are there.

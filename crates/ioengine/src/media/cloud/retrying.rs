@@ -6,6 +6,7 @@ use super::endpoint::Endpoint;
 use super::failure::{Failure, Trouble, TroubleKind};
 use super::heard::Heard;
 use crate::{Error, ErrorKind};
+use futures_util::TryFutureExt;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
@@ -44,11 +45,9 @@ impl<'a> Retrying<'a> {
     /// # Errors
     ///
     /// [`Unavailable`](ErrorKind::Unavailable) at the deadline.
-    pub(super) async fn within<T>(&self, work: impl Future<Output = T>) -> Result<T, Error> {
-        match timeout_at(self.deadline, work).await {
-            Ok(done) => Ok(done),
-            Err(_) => Err(self.late()),
-        }
+    pub(super) fn within<T>(&self, work: impl Future<Output = T>) -> impl Future<Output = Result<T, Error>> {
+        // As an `async fn` it would hold the work twice.
+        timeout_at(self.deadline, work).map_err(|_| self.late())
     }
 
     /// Waits until the next try, where there is one.

@@ -105,6 +105,13 @@ impl CloudSettings {
         Ok(())
     }
 
+    /// The same settings, with no more requests at once than connections have room for: those that wait for their turn hold
+    /// less than those that wait for a connection, and their waiting is not taken for a slow server.
+    pub(super) fn with_requests_max(self, requests_max: Option<usize>) -> CloudSettings {
+        let concurrency_max = requests_max.unwrap_or(usize::MAX).min(self.concurrency_max);
+        CloudSettings { concurrency_max, ..self }
+    }
+
     /// The same settings, each within what can work: at least one request at once, no more than there are descriptors for.
     pub(super) fn workable(self) -> CloudSettings {
         let concurrency_max = self.concurrency_max.min(requests_max()).max(1);

@@ -51,7 +51,8 @@ impl Source {
         let (connected, settings) = match &self.origin {
             Origin::Location { url, options, settings } => {
                 let connected = connect(url, options, Transport::new)?;
-                (connected, settings.clone().workable())
+                let connections = connected.transport.requests_max(&connected.endpoint);
+                (connected, settings.clone().with_requests_max(connections).workable())
             }
             Origin::Store { generation, .. } if *generation != fork::generation() => {
                 let message = "wanted to use a store that was made before a fork; make another in the child";

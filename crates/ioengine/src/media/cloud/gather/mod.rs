@@ -139,7 +139,8 @@ impl Gather {
             0 => drop(turn),
             1 => return Gathered::Alone(Some(turn)),
             _ => {
-                self.request(endpoint, settings, key, &mut taken).await;
+                // In a place of its own: most fetches wait, and never come here.
+                Box::pin(self.request(endpoint, settings, key, &mut taken)).await;
                 // What was not brought is told so by its dropped sender.
                 drop((turn, taken));
             }

@@ -137,6 +137,17 @@ impl Transport {
         })))
     }
 
+    /// Requests to a server that can be under way at once, where that is known beforehand: HTTP/1.1 has one request a
+    /// connection. `None` where HTTP/2 may be spoken.
+    pub(crate) fn requests_max(&self, endpoint: &str) -> Option<usize> {
+        let one_each = match self.0.settings.version {
+            HttpVersion::Http1 => true,
+            HttpVersion::Auto => !endpoint.starts_with("https:"),
+            HttpVersion::Http2 => false,
+        };
+        one_each.then_some(self.0.settings.connections_max)
+    }
+
     /// What connections came to so far.
     pub(crate) fn stats(&self) -> TransportStats {
         self.0.counts.stats()

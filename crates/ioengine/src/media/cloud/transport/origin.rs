@@ -91,7 +91,7 @@ impl Origin {
         let (protocol, flight) = self.protocol().await?;
         let answer = match protocol {
             Protocol::Http1 => self.send_http1(request).await,
-            Protocol::Http2 => self.send_http2(request).await,
+            Protocol::Http2 => Box::pin(self.send_http2(request)).await,
         };
         match answer {
             Ok((head, hold)) => {
@@ -145,12 +145,17 @@ impl Origin {
             },
             Err(vacancy) => vacancy,
         };
-        let dialed = self.dialer.dial(Offer::Http1).await?;
-        let mut lease = vacancy.fill(Connection::start(dialed.stream, &self.name).await?);
+        // In a place of its own: most requests wait for a connection, and open none.
+        let mut lease = vacancy.fill(Box::pin(self.open_http1()).await?);
         match lease.send(for_http1(request, &self.name)?).await {
             Ok(head) => Ok((head, Hold::Http1(lease))),
             Err(unanswered) => Err(Failure::of_request(&unanswered.error, &self.name)),
         }
+    }
+
+    async fn open_http1(&self) -> Result<Connection, Failure> {
+        let dialed = self.dialer.dial(Offer::Http1).await?;
+        Connection::start(dialed.stream, &self.name).await
     }
 
     async fn send_http2(self: &Arc<Self>, request: &HttpRequest) -> Result<Answer, Failure> {
