@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "all of it is a test")]
 
+mod arrays;
 mod client;
 mod conformance;
 mod faults;

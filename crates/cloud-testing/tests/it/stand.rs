@@ -8,6 +8,7 @@ use swath_cloud_testing::{
     S3Server, WebServer,
 };
 use swath_ioengine::{CloudMedium, CloudOptions, Engine, EngineConfig, Limits, Medium, ObjectRef};
+use swath_zarr_front::Store;
 
 /// Names in one page of a listing: few, so that listings have several pages.
 const PAGE_NAMES: usize = 10;
@@ -25,6 +26,8 @@ pub(crate) struct Stand {
     pub(crate) name: &'static str,
     pub(crate) proxy: FaultProxy,
     pub(crate) medium: Medium,
+    url: String,
+    options: CloudOptions,
     server: Server,
 }
 
@@ -107,7 +110,7 @@ fn stand(
     options.iter().for_each(|(name, value)| set.set(name, value.clone()).unwrap());
     extra.iter().for_each(|(name, value)| set.set(name, *value).unwrap());
     let medium = CloudMedium::open(url, &set).unwrap().medium;
-    Stand { name, proxy, medium, server }
+    Stand { name, proxy, medium, url: url.to_owned(), options: set, server }
 }
 
 impl Stand {
@@ -124,6 +127,11 @@ impl Stand {
 
     pub(crate) fn object(&self, key: &str) -> ObjectRef {
         ObjectRef { medium: self.medium.clone(), key: key.into() }
+    }
+
+    /// What lies below a prefix, as users open it.
+    pub(crate) fn store(&self, prefix: &str) -> Store {
+        Store::open(&format!("{}/{prefix}", self.url), &self.options).unwrap()
     }
 
     /// What a server in memory serves, to change it from within a fault.

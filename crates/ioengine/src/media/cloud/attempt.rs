@@ -40,7 +40,7 @@ impl Service {
         let result = match result {
             Ok(result) => result,
             Err(failure) => {
-                self.endpoint.note_failure(&failure, started);
+                self.note_failure(&failure, started);
                 if matches!(&failure, Failure::Again(trouble) if trouble.kind == TroubleKind::RangeIgnored) {
                     received.ask_whole();
                 }

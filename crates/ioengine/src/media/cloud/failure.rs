@@ -55,6 +55,9 @@ impl Failure {
 
     /// What an error of `object_store` means. Its own texts name URLs, with their queries: they are not passed on.
     pub(super) fn of(error: &StoreError, heard: &Heard) -> Failure {
+        if let Some(ours) = causes(error).find_map(|cause| cause.downcast_ref::<Error>()) {
+            return of_credentials(ours);
+        }
         let answer = Answer::of(error, heard);
         let status = answer.status.or(heard.status().filter(|status| !status.is_success()));
         match error {
@@ -125,11 +128,12 @@ impl Answer {
         if self.is_code(&EXPIRED) {
             return Failure::again(TroubleKind::Expired, self.said("the credentials ran out"));
         }
-        let text = match self.status {
-            Some(StatusCode::UNAUTHORIZED) => "the service does not accept the credentials",
-            _ => "the service denies access",
-        };
-        Failure::last(ErrorKind::PermissionDenied, self.said(text))
+        // Tokens that ran out have no code of their own at Google.
+        if self.status == Some(StatusCode::UNAUTHORIZED) {
+            let text = self.said("the service does not accept the credentials");
+            return Failure::again(TroubleKind::Expired, text);
+        }
+        Failure::last(ErrorKind::PermissionDenied, self.said("the service denies access"))
     }
 
     fn by_status(&self, status: StatusCode, heard: &Heard) -> Failure {
@@ -164,8 +168,22 @@ impl Answer {
 }
 
 /// Codes of S3 and Azure for signatures and tokens that are too old.
-const EXPIRED: [&str; 4] =
-    ["ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "RequestExpired"];
+const EXPIRED: [&str; 5] = [
+    "ExpiredToken",
+    "ExpiredTokenException",
+    "TokenRefreshRequired",
+    "RequestExpired",
+    "InvalidAuthenticationInfo",
+];
+
+/// What getting credentials failed with, which names what was looked at and quotes what the user's own source said. No
+/// secret is in it: whoever made the error left them out.
+fn of_credentials(error: &Error) -> Failure {
+    match error.kind() {
+        ErrorKind::Unavailable => Failure::again(TroubleKind::Transient, error.message()),
+        _ => Failure::Final(error.clone()),
+    }
+}
 
 /// Errors that came with no answer, or with one that `object_store` could make nothing of.
 fn without_status(error: &StoreError) -> Failure {
@@ -265,6 +283,29 @@ mod tests {
         assert_eq!(of("416 Range Not Satisfiable: "), Err(ErrorKind::UnexpectedEnd));
         assert_eq!(of("301 Moved Permanently: "), Err(ErrorKind::Unsupported));
         assert_eq!(of("501 Not Implemented: "), Err(ErrorKind::Unsupported));
+    }
+
+    #[test]
+    fn what_getting_credentials_failed_with_is_passed_on() {
+        let of = |kind| {
+            let ours = Error::new(kind, "no keys today");
+            let error = match kind {
+                ErrorKind::PermissionDenied => {
+                    StoreError::Unauthenticated { path: "a?sig=SECRET".to_owned(), source: Box::new(ours) }
+                }
+                _ => StoreError::Generic { store: "S3", source: Box::new(ours) },
+            };
+            Failure::of(&error, &Heard::default())
+        };
+        for kind in [ErrorKind::PermissionDenied, ErrorKind::Unsupported, ErrorKind::Panicked] {
+            match of(kind) {
+                Failure::Final(error) => assert_eq!((error.kind(), error.message()), (kind, "no keys today")),
+                again @ Failure::Again(_) => panic!("{again:?}"),
+            }
+        }
+        let again = of(ErrorKind::Unavailable);
+        assert_eq!(kind(&again), Ok(TroubleKind::Transient));
+        assert!(format!("{again:?}").contains("no keys today"));
     }
 
     #[test]

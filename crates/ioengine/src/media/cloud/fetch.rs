@@ -114,7 +114,7 @@ impl Service {
 
     async fn head(&self, path: &Path) -> Result<ObjectMeta, Error> {
         let time = self.settings.stall_timeout;
-        let result = retried(&self.endpoint, &self.settings, Repeat::Idempotent, time, || {
+        let result = retried(self, &self.settings, Repeat::Idempotent, time, || {
             let mut options = GetOptions { head: true, ..GetOptions::default() };
             options.extensions.insert(Heard::default());
             self.store.get_opts(path, options)

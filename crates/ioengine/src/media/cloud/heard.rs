@@ -1,12 +1,13 @@
 //! What connections hear of an answer and `object_store` does not pass on.
 
+use super::credentials::http_date;
 use crate::engine::lock;
 use async_trait::async_trait;
-use http::header::RETRY_AFTER;
+use http::header::{DATE, RETRY_AFTER};
 use http::{HeaderMap, StatusCode};
 use object_store::client::{HttpError, HttpRequest, HttpResponse, HttpService};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Goes with a request, as one of its extensions; whoever makes the request notes the head of the answer in it. Where
 /// nobody does, nothing was heard. Cloning shares it.
@@ -52,10 +53,17 @@ impl Heard {
     }
 }
 
-/// RFC 9110 section 10.2.3. A date, in place of a number of seconds, is not looked at: pauses are then as without it.
+/// RFC 9110 section 10.2.3: a number of seconds, or a date, from which the answer's own `Date` is taken, so that it does not
+/// matter what the clock here says.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds))
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let asked = text(RETRY_AFTER)?;
+    if let Ok(seconds) = asked.trim().parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let now = text(DATE).and_then(http_date).unwrap_or_else(SystemTime::now);
+    // A time that is over asks for no pause.
+    Some(http_date(asked)?.duration_since(now).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -63,15 +71,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_are_understood_and_dates_are_not() {
+    fn seconds_and_dates_are_understood() {
         let heard = Heard::default();
         assert_eq!((heard.status(), heard.retry_after()), (None, None));
         let headers = HeaderMap::from_iter([(RETRY_AFTER, "7".parse().unwrap())]);
         heard.clone().note(StatusCode::SERVICE_UNAVAILABLE, &headers);
         assert_eq!(heard.status(), Some(StatusCode::SERVICE_UNAVAILABLE));
         assert_eq!(heard.retry_after(), Some(Duration::from_secs(7)));
-        let headers = HeaderMap::from_iter([(RETRY_AFTER, "Fri, 31 Dec 1999 23:59:59 GMT".parse().unwrap())]);
-        heard.note(StatusCode::OK, &headers);
-        assert_eq!(heard.retry_after(), None);
+        for (date, after, asked) in [
+            ("Fri, 31 Dec 1999 23:59:50 GMT", "Fri, 31 Dec 1999 23:59:59 GMT", Some(9)),
+            ("Fri, 31 Dec 1999 23:59:50 GMT", "Sat, 01 Jan 2000 00:00:20 GMT", Some(30)),
+            ("Fri, 31 Dec 1999 23:59:50 GMT", "Fri, 31 Dec 1999 23:00:00 GMT", Some(0)),
+            // Without a date of the answer's the clock here counts.
+            ("nonsense", "Fri, 31 Dec 1999 23:59:59 GMT", Some(0)),
+            ("Fri, 31 Dec 1999 23:59:50 GMT", "soon", None),
+            ("Fri, 31 Dec 1999 23:59:50 GMT", "-5", None),
+        ] {
+            let headers = [(DATE, date.parse().unwrap()), (RETRY_AFTER, after.parse().unwrap())];
+            heard.note(StatusCode::OK, &HeaderMap::from_iter(headers));
+            assert_eq!(heard.retry_after(), asked.map(Duration::from_secs), "{date} {after}");
+        }
     }
 }

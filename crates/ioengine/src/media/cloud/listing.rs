@@ -27,9 +27,8 @@ impl Service {
         let path = path_of(prefix)?;
         let below = if path.is_root() { None } else { Some(&path) };
         let time = self.settings.deadline;
-        let listed = retried(&self.endpoint, &self.settings, Repeat::Idempotent, time, || {
-            self.store.list_with_delimiter(below)
-        });
+        let listed =
+            retried(self, &self.settings, Repeat::Idempotent, time, || self.store.list_with_delimiter(below));
         let listed = listed.await?;
         let names = listed.objects.len() + listed.common_prefixes.len();
         if self.settings.listed_max < names {

@@ -5,6 +5,7 @@ use super::backoff::Backoff;
 use super::endpoint::Endpoint;
 use super::failure::{Failure, Trouble, TroubleKind};
 use super::heard::Heard;
+use super::service::Service;
 use crate::{Error, ErrorKind};
 use futures_util::TryFutureExt;
 use std::time::Duration;
@@ -103,7 +104,11 @@ impl<'a> Retrying<'a> {
             TroubleKind::RangeIgnored => ErrorKind::Unsupported,
             TroubleKind::Throttled | TroubleKind::NotSent | TroubleKind::Transient => ErrorKind::Unavailable,
         };
-        Error::new(kind, format!("gave up after {} retries: {}", self.retries - 1, trouble.cause))
+        let message = match self.retries - 1 {
+            0 => trouble.cause.clone(),
+            retries => format!("gave up after {retries} retries: {}", trouble.cause),
+        };
+        Error::new(kind, message)
     }
 }
 
@@ -118,12 +123,13 @@ pub(super) enum Repeat {
 
 /// Does one operation of few bytes, in a turn of its own, until it succeeds or no try is left.
 pub(super) async fn retried<T, F: Future<Output = object_store::Result<T>>>(
-    endpoint: &Endpoint,
+    service: &Service,
     settings: &CloudSettings,
     repeat: Repeat,
     time: Duration,
     mut operation: impl FnMut() -> F,
 ) -> Result<T, Error> {
+    let endpoint = &service.endpoint;
     let mut turn = Some(endpoint.turn().await);
     let mut retrying = Retrying::new(endpoint, settings);
     loop {
@@ -140,7 +146,7 @@ pub(super) async fn retried<T, F: Future<Output = object_store::Result<T>>>(
             Ok(Err(error)) => Failure::of(&error, &Heard::default()),
             Err(_) => Failure::again(TroubleKind::Transient, format!("no answer within {time:?}")),
         };
-        endpoint.note_failure(&failure, started);
+        service.note_failure(&failure, started);
         let undone =
             |trouble: &Trouble| matches!(trouble.kind, TroubleKind::Throttled | TroubleKind::NotSent);
         match failure {

@@ -2,12 +2,15 @@
 
 use super::CloudSettings;
 use super::concurrency::Bounds;
+use super::credentials::Renewal;
 use super::endpoint::Endpoint;
+use super::failure::{Failure, TroubleKind};
 use super::gather::Gather;
 use super::provider::Abilities;
 use super::transport::Transport;
 use object_store::ObjectStore;
 use std::sync::Arc;
+use tokio::time::Instant;
 
 /// Requests are made through this: a store, and what is known of it. Of the process that made it.
 #[derive(Debug)]
@@ -20,6 +23,19 @@ pub(super) struct Service {
     pub(super) gather: Option<Gather>,
     /// The connections, where they are ours.
     pub(super) transport: Option<Transport>,
+    /// Where to ask for fresh credentials.
+    pub(super) renewal: Renewal,
+}
+
+impl Service {
+    /// Learns from the failure of a request of `sent`: servers that ask for fewer requests get fewer, and credentials that ran
+    /// out are renewed.
+    pub(super) fn note_failure(&self, failure: &Failure, sent: Instant) {
+        self.endpoint.note_failure(failure, sent);
+        if matches!(failure, Failure::Again(trouble) if trouble.kind == TroubleKind::Expired) {
+            self.renewal.ask(sent);
+        }
+    }
 }
 
 /// The bounds that settings ask for.

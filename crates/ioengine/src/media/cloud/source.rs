@@ -1,6 +1,7 @@
 //! The engine's side: fetches from lanes, and what blocks its caller.
 
 use super::CloudSettings;
+use super::credentials::Renewal;
 use super::gather::Gather;
 use super::network::{Network, START};
 use super::options::CloudOptions;
@@ -63,13 +64,15 @@ impl Source {
                 let endpoint = network.endpoint(&Arc::from(self.name.as_str()), &settings);
                 let store = Arc::clone(store);
                 let abilities = ANY_STORE;
-                return Ok(Service { store, endpoint, abilities, settings, gather: None, transport: None });
+                let renewal = Renewal::default();
+                let (gather, transport) = (None, None);
+                return Ok(Service { store, endpoint, abilities, settings, gather, transport, renewal });
             }
         };
-        let Connected { store, endpoint, abilities, web, transport } = connected;
+        let Connected { store, endpoint, abilities, web, transport, renewal } = connected;
         let endpoint = network.endpoint(&endpoint, &settings);
         let gather = web.map(|web| Gather::new(web.client, web.root));
-        Ok(Service { store, endpoint, abilities, settings, gather, transport: Some(transport) })
+        Ok(Service { store, endpoint, abilities, settings, gather, transport: Some(transport), renewal })
     }
 
     /// Runs an operation on the runtime and waits for it.

@@ -55,9 +55,9 @@ impl Service {
         let written = if in_parts {
             let settings =
                 CloudSettings { deadline: self.settings.deadline.max(time), ..self.settings.clone() };
-            retried(&self.endpoint, &settings, repeat, time, || self.put_parts(&path, &bytes)).await?
+            retried(self, &settings, repeat, time, || self.put_parts(&path, &bytes)).await?
         } else {
-            retried(&self.endpoint, &self.settings, repeat, time, || {
+            retried(self, &self.settings, repeat, time, || {
                 let options = PutOptions { mode: mode.clone(), ..PutOptions::default() };
                 self.store.put_opts(&path, bytes.clone().into(), options)
             })
@@ -70,7 +70,7 @@ impl Service {
     pub(super) async fn delete(&self, key: &str) -> Result<(), Error> {
         let path = path_of(key)?;
         let time = self.settings.stall_timeout;
-        let removed = retried(&self.endpoint, &self.settings, Repeat::Idempotent, time, || async {
+        let removed = retried(self, &self.settings, Repeat::Idempotent, time, || async {
             let path = path.clone();
             let mut removed = self.store.delete_stream(once(async move { Ok(path) }).boxed());
             match removed.next().await {

@@ -3,6 +3,7 @@
 use super::cached::{Cached, Fetched};
 use super::command::output_of;
 use super::own::{azure_key, azure_sas, printable, quiet, store_error};
+use super::renewal::Renewal;
 use super::token_requests::text;
 use super::{ConnectionString, Environment};
 use crate::media::cloud::CloudOptions;
@@ -174,6 +175,7 @@ fn of_type(wanted: &str, get: Get<'_>) -> Result<Login, Error> {
 pub(crate) fn provider(
     login: &Login,
     connector: impl HttpConnector + Clone,
+    renewal: &Renewal,
 ) -> Result<AzureCredentialProvider, Error> {
     let fixed = |credential| quiet(Arc::new(StaticCredentialProvider::new(credential)));
     Ok(match login {
@@ -184,10 +186,10 @@ pub(crate) fn provider(
             fixed(AzureCredential::BearerToken(printable("the token of Azure", token.clone())?))
         }
         Login::Fetched { way, settings } => built(way, settings, connector)?,
-        Login::CommandLine => Arc::new(CommandLine { cache: Cached::new() }),
+        Login::CommandLine => Arc::new(CommandLine { cache: Cached::new(renewal) }),
         Login::Guess { settings } => Arc::new(Guess {
             identity: built("managed_identity", settings, connector)?,
-            command_line: CommandLine { cache: Cached::new() },
+            command_line: CommandLine { cache: Cached::new(renewal) },
             has_no_identity: AtomicBool::new(false),
         }),
     })

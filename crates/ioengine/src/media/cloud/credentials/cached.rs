@@ -1,10 +1,12 @@
 //! A credential that is fetched once for all who wait for it, and again before it expires.
 
+use super::renewal::Renewal;
 use crate::Error;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 /// New credentials are fetched when this is left of the old ones, or a quarter of their time if that is less.
 const LEFT_MIN: Duration = Duration::from_secs(300);
@@ -22,21 +24,23 @@ pub(super) struct Fetched<T> {
 /// The last credential that was fetched. Wall-clock time, because a computer that slept does not make keys last longer.
 pub(super) struct Cached<T> {
     entry: Mutex<Option<Entry<T>>>,
+    renewal: Renewal,
 }
 
 struct Entry<T> {
     credential: Arc<T>,
+    fetched: Instant,
     renew_at: Option<SystemTime>,
     expires: Option<SystemTime>,
 }
 
 impl<T> Cached<T> {
-    pub(super) fn new() -> Cached<T> {
-        Cached { entry: Mutex::new(None) }
+    pub(super) fn new(renewal: &Renewal) -> Cached<T> {
+        Cached { entry: Mutex::new(None), renewal: renewal.clone() }
     }
 
     /// The credential that is kept, or what `fetch` gives. One fetch runs at a time; who comes meanwhile waits for it. A
-    /// renewal that fails while the old credential is still valid gives the old one.
+    /// renewal that fails while the old credential is still valid gives the old one, unless a service refused it.
     ///
     /// # Errors
     ///
@@ -50,20 +54,23 @@ impl<T> Cached<T> {
         F: Future<Output = Result<Fetched<T>, Error>>,
     {
         let mut entry = self.entry.lock().await;
+        // Before the fetch, so that what is refused while it runs is not taken for what it brings.
+        let refused = entry.as_ref().is_some_and(|found| self.renewal.is_asked(found.fetched));
         if let Some(found) = entry.as_ref()
+            && !refused
             && found.renew_at.is_none_or(|at| now() < at)
         {
             return Ok(Arc::clone(&found.credential));
         }
         match fetch().await {
             Ok(fetched) => {
-                let found = Entry::new(fetched, now());
+                let found = Entry::new(fetched, now(), self.renewal.note_fetched());
                 let credential = Arc::clone(&found.credential);
                 *entry = Some(found);
                 Ok(credential)
             }
             Err(error) => match entry.as_mut() {
-                Some(old) if old.expires.is_some_and(|expires| now() < expires) => {
+                Some(old) if !refused && old.expires.is_some_and(|expires| now() < expires) => {
                     old.renew_at = Some(now() + AGAIN_AFTER);
                     Ok(Arc::clone(&old.credential))
                 }
@@ -74,12 +81,12 @@ impl<T> Cached<T> {
 }
 
 impl<T> Entry<T> {
-    fn new(fetched: Fetched<T>, now: SystemTime) -> Entry<T> {
+    fn new(fetched: Fetched<T>, now: SystemTime, came: Instant) -> Entry<T> {
         let renew_at = fetched.expires.map(|expires| {
             let lasts = expires.duration_since(now).unwrap_or_default();
             now + lasts.saturating_sub(LEFT_MIN.min(lasts / 4))
         });
-        Entry { credential: Arc::new(fetched.credential), renew_at, expires: fetched.expires }
+        Entry { credential: Arc::new(fetched.credential), fetched: came, renew_at, expires: fetched.expires }
     }
 }
 
@@ -110,12 +117,12 @@ mod tests {
     #[test]
     fn renewed_before_it_expires() {
         run(async {
-            let cached = Cached::new();
+            let cached = Cached::new(&Renewal::default());
             assert_eq!(*cached.get(|| at(0), || fetched(1, Some(3600))).await.unwrap(), 1);
             assert_eq!(*cached.get(|| at(3299), || fetched(2, Some(7200))).await.unwrap(), 1);
             assert_eq!(*cached.get(|| at(3300), || fetched(3, Some(7200))).await.unwrap(), 3);
             // Short ones are not fetched for every request.
-            let short = Cached::new();
+            let short = Cached::new(&Renewal::default());
             assert_eq!(*short.get(|| at(0), || fetched(1, Some(100))).await.unwrap(), 1);
             assert_eq!(*short.get(|| at(74), || fetched(2, Some(200))).await.unwrap(), 1);
             assert_eq!(*short.get(|| at(75), || fetched(3, Some(200))).await.unwrap(), 3);
@@ -126,7 +133,7 @@ mod tests {
     fn a_failed_renewal_keeps_what_still_holds() {
         let fails = || async { Err(Error::new(ErrorKind::Unavailable, "down")) };
         run(async {
-            let cached = Cached::new();
+            let cached = Cached::new(&Renewal::default());
             assert!(cached.get(|| at(0), fails).await.is_err());
             assert_eq!(*cached.get(|| at(0), || fetched(1, Some(3600))).await.unwrap(), 1);
             assert_eq!(*cached.get(|| at(3400), fails).await.unwrap(), 1);
@@ -137,10 +144,31 @@ mod tests {
     }
 
     #[test]
+    fn what_a_service_refused_is_fetched_again_once() {
+        run(async {
+            let renewal = Renewal::default();
+            let cached = Cached::new(&renewal);
+            let before = Instant::now();
+            assert_eq!(*cached.get(|| at(0), || fetched(1, Some(3600))).await.unwrap(), 1);
+            assert_eq!(*cached.get(|| at(1), || fetched(2, Some(3600))).await.unwrap(), 1);
+            // By a request that waited for them.
+            renewal.ask(before);
+            let fails = || async { Err(Error::new(ErrorKind::Unavailable, "down")) };
+            assert!(cached.get(|| at(1), fails).await.is_err(), "what was refused is not given again");
+            assert_eq!(*cached.get(|| at(1), || fetched(2, None)).await.unwrap(), 2);
+            // Others that were sent with it.
+            renewal.ask(before);
+            assert_eq!(*cached.get(|| at(1), || fetched(3, None)).await.unwrap(), 2);
+            renewal.ask(Instant::now());
+            assert_eq!(*cached.get(|| at(1), || fetched(4, None)).await.unwrap(), 4);
+        });
+    }
+
+    #[test]
     fn many_who_wait_fetch_once() {
         let count = AtomicU32::new(0);
         run(async {
-            let cached = Cached::new();
+            let cached = Cached::new(&Renewal::default());
             let fetch = || async {
                 tokio::task::yield_now().await;
                 fetched(count.fetch_add(1, Ordering::Relaxed), None).await

@@ -3,6 +3,7 @@
 use super::cached::{Cached, Fetched};
 use super::environment::Environment;
 use super::own::{printable, quiet, store_error};
+use super::renewal::Renewal;
 use super::token_requests::{FORM, Patience, TokenRequests, request, text};
 use crate::media::cloud::CloudOptions;
 use crate::{Error, ErrorKind};
@@ -138,11 +139,13 @@ pub(crate) fn provider(
     login: &Login,
     connector: impl HttpConnector,
     requests: TokenRequests,
+    renewal: &Renewal,
 ) -> Result<GcpCredentialProvider, Error> {
     let fixed = |bearer: &str| {
         quiet(Arc::new(StaticCredentialProvider::new(GcpCredential { bearer: bearer.to_owned() })))
     };
-    let fetched = |grant| Arc::new(Google { grant, requests, cache: Cached::new() }) as GcpCredentialProvider;
+    let fetched =
+        |grant| Arc::new(Google { grant, requests, cache: Cached::new(renewal) }) as GcpCredentialProvider;
     let json = match login {
         Login::Anonymous => return Ok(fixed("")),
         Login::Bearer(token) => return Ok(fixed(token)),

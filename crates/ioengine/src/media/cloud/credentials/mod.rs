@@ -11,6 +11,7 @@ mod connection_string;
 mod environment;
 mod google;
 mod own;
+mod renewal;
 mod source;
 mod timestamp;
 mod token_requests;
@@ -23,5 +24,7 @@ pub(super) use connection_string::{ConnectionString, EMULATOR_ACCOUNT, EMULATOR_
 pub(super) use environment::Environment;
 pub(super) use google::{Login as GoogleLogin, login as google_login, provider as google_provider};
 pub(super) use own::{own_amazon, own_azure, own_google};
+pub(super) use renewal::Renewal;
 pub use source::{CloudCredentials, CloudKeys, CredentialSource};
+pub(super) use timestamp::http_date;
 pub(super) use token_requests::TokenRequests;

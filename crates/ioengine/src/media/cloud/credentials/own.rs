@@ -1,6 +1,7 @@
 //! Users' own credentials, as object_store asks for them.
 
 use super::cached::{Cached, Fetched};
+use super::renewal::Renewal;
 use super::source::{CloudKeys, CredentialSource};
 use crate::{Error, ErrorKind};
 use async_trait::async_trait;
@@ -58,27 +59,27 @@ impl<T: std::fmt::Debug + Send + Sync + 'static> CredentialProvider for Own<T> {
 }
 
 /// The credentials of S3 that a source gives.
-pub(crate) fn own_amazon(source: Arc<dyn CredentialSource>) -> AwsCredentialProvider {
+pub(crate) fn own_amazon(source: Arc<dyn CredentialSource>, renewal: &Renewal) -> AwsCredentialProvider {
     let convert = |keys| match keys {
         CloudKeys::Amazon { access_key_id, secret_access_key, session_token } => {
             amazon_keys(access_key_id, secret_access_key, session_token).map(Some)
         }
         _ => Ok(None),
     };
-    Arc::new(Own { source, service: "S3", convert, cache: Cached::new() })
+    Arc::new(Own { source, service: "S3", convert, cache: Cached::new(renewal) })
 }
 
 /// The credentials of Google Cloud Storage that a source gives.
-pub(crate) fn own_google(source: Arc<dyn CredentialSource>) -> GcpCredentialProvider {
+pub(crate) fn own_google(source: Arc<dyn CredentialSource>, renewal: &Renewal) -> GcpCredentialProvider {
     let convert = |keys| match keys {
         CloudKeys::Google { bearer } => Ok(Some(GcpCredential { bearer: printable("the token", bearer)? })),
         _ => Ok(None),
     };
-    Arc::new(Own { source, service: "Google Cloud Storage", convert, cache: Cached::new() })
+    Arc::new(Own { source, service: "Google Cloud Storage", convert, cache: Cached::new(renewal) })
 }
 
 /// The credentials of Azure that a source gives.
-pub(crate) fn own_azure(source: Arc<dyn CredentialSource>) -> AzureCredentialProvider {
+pub(crate) fn own_azure(source: Arc<dyn CredentialSource>, renewal: &Renewal) -> AzureCredentialProvider {
     let convert = |keys| match keys {
         CloudKeys::AzureBearer(token) => {
             Ok(Some(AzureCredential::BearerToken(printable("the token of Azure", token)?)))
@@ -87,7 +88,7 @@ pub(crate) fn own_azure(source: Arc<dyn CredentialSource>) -> AzureCredentialPro
         CloudKeys::AzureSas(sas) => azure_sas(&sas).map(Some),
         _ => Ok(None),
     };
-    Arc::new(Own { source, service: "Azure", convert, cache: Cached::new() })
+    Arc::new(Own { source, service: "Azure", convert, cache: Cached::new(renewal) })
 }
 
 /// Credentials that object_store keeps, without the `Debug` of object_store, which shows tokens, and which its stores' own

@@ -23,6 +23,17 @@ pub(super) fn timestamp(text: &str) -> Option<SystemTime> {
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 
+/// The time of an HTTP date as servers write it today (RFC 9110 section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`. `None`
+/// for anything else, the older forms among it.
+pub(crate) fn http_date(text: &str) -> Option<SystemTime> {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let (_, date) = text.trim().split_once(", ")?;
+    let [day, month, year, time, "GMT"] = date.split(' ').collect::<Vec<_>>()[..] else { return None };
+    let month = 1 + MONTHS.iter().position(|name| *name == month)?;
+    timestamp(&format!("{year}-{month:02}-{day}T{time}Z"))
+}
+
 /// A time from 1970 on, to the second, in UTC.
 pub(super) fn written(time: SystemTime) -> String {
     let seconds = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
@@ -89,6 +100,18 @@ mod tests {
             written(SystemTime::UNIX_EPOCH + Duration::from_secs(951_825_600)),
             "2000-02-29T12:00:00Z"
         );
+    }
+
+    #[test]
+    fn dates_of_http() {
+        let found = http_date("Sun, 06 Nov 1994 08:49:37 GMT");
+        assert_eq!(found, Some(SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777)));
+        for text in
+            ["", "06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37", "Sun, 6 Nov 1994 08:49:37 GMT"]
+        {
+            assert_eq!(http_date(text), None, "{text}");
+        }
+        assert_eq!(http_date("Sunday, 06-Nov-94 08:49:37 GMT"), None);
     }
 
     #[test]

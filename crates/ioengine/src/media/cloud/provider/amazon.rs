@@ -8,7 +8,7 @@ use super::{Abilities, Built, Context, client_options, no_retries};
 use crate::Error;
 use crate::media::cloud::CloudOptions;
 use crate::media::cloud::credentials::{
-    Amazon, AmazonSearch, AmazonSettings, Profiles, TokenRequests, amazon_settings, own_amazon,
+    Amazon, AmazonSearch, AmazonSettings, Profiles, Renewal, TokenRequests, amazon_settings, own_amazon,
 };
 use object_store::ClientOptions;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, AwsCredentialProvider};
@@ -62,9 +62,10 @@ pub(super) fn build<C: HttpConnector + Clone>(
     let connector = connect(&target.endpoint)?;
     let client =
         connector.connect(&ClientOptions::new()).map_err(|_| unsupported("connections cannot be made"))?;
+    let renewal = Renewal::default();
     let credentials: AwsCredentialProvider = match own {
-        Some(own) => own_amazon(Arc::clone(own)),
-        None => Arc::new(Amazon::new(settings, TokenRequests::new(client))),
+        Some(own) => own_amazon(Arc::clone(own), &renewal),
+        None => Arc::new(Amazon::new(settings, TokenRequests::new(client), &renewal)),
     };
     let pays = pays(options)?;
     let follower = (target.is_amazon && !target.is_express)
@@ -92,7 +93,7 @@ pub(super) fn build<C: HttpConnector + Clone>(
         lists: true,
         conditional_puts: options.get("conditional_put") != Some("disabled"),
     };
-    Ok(Built { store: Arc::new(store), endpoint: service, abilities, web: None, connector })
+    Ok(Built { store: Arc::new(store), endpoint: service, abilities, web: None, connector, renewal })
 }
 
 fn target(context: Context<'_>, settings: &AmazonSettings) -> Result<Target, Error> {

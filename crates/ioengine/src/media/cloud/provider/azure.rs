@@ -6,7 +6,7 @@ use super::request_layer::{Additions, RequestLayer};
 use super::{Abilities, Built, Context, client_options, no_retries};
 use crate::Error;
 use crate::media::cloud::credentials::{
-    AzureLogin, ConnectionString, EMULATOR_ACCOUNT, EMULATOR_ENDPOINT, EMULATOR_KEY, azure_login,
+    AzureLogin, ConnectionString, EMULATOR_ACCOUNT, EMULATOR_ENDPOINT, EMULATOR_KEY, Renewal, azure_login,
     azure_provider, own_azure,
 };
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
@@ -47,9 +47,10 @@ pub(super) fn build<C: HttpConnector + Clone>(
     let unsigned = own.is_none() && login == AzureLogin::Anonymous;
     let service = origin(&account.endpoint);
     let connector = connect(&account.endpoint)?;
+    let renewal = Renewal::default();
     let credentials = match own {
-        Some(own) => own_azure(Arc::clone(own)),
-        None => azure_provider(&login, connector.clone())?,
+        Some(own) => own_azure(Arc::clone(own), &renewal),
+        None => azure_provider(&login, connector.clone(), &renewal)?,
     };
     let layer = RequestLayer::new(connector.clone(), &service, Additions::new(options, None)?, None);
     let mut builder = MicrosoftAzureBuilder::new()
@@ -71,7 +72,7 @@ pub(super) fn build<C: HttpConnector + Clone>(
     }
     let store = builder.build().map_err(|_| unsupported("the options of Azure cannot be used together"))?;
     let abilities = Abilities { suffix_ranges: false, lists: true, conditional_puts: true };
-    Ok(Built { store: Arc::new(store), endpoint: service, abilities, web: None, connector })
+    Ok(Built { store: Arc::new(store), endpoint: service, abilities, web: None, connector, renewal })
 }
 
 /// The connection string of an option, or of the environment where neither URL nor options name another account.

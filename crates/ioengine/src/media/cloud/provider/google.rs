@@ -6,7 +6,7 @@ use super::request_layer::{Additions, RequestLayer};
 use super::{Abilities, Built, Context, client_options, no_retries};
 use crate::Error;
 use crate::media::cloud::credentials::{
-    GoogleLogin, TokenRequests, google_login, google_provider, own_google,
+    GoogleLogin, Renewal, TokenRequests, google_login, google_provider, own_google,
 };
 use crate::media::cloud::option_names::truth;
 use object_store::ClientOptions;
@@ -40,9 +40,10 @@ pub(super) fn build<C: HttpConnector + Clone>(
     let connector = connect(&endpoint)?;
     let client =
         connector.connect(&ClientOptions::new()).map_err(|_| unsupported("connections cannot be made"))?;
+    let renewal = Renewal::default();
     let credentials = match own {
-        Some(own) => own_google(Arc::clone(own)),
-        None => google_provider(&login, connector.clone(), TokenRequests::new(client))?,
+        Some(own) => own_google(Arc::clone(own), &renewal),
+        None => google_provider(&login, connector.clone(), TokenRequests::new(client), &renewal)?,
     };
     let mut additions = Additions::new(options, None)?;
     if let Some(project) = payer(context)? {
@@ -60,7 +61,7 @@ pub(super) fn build<C: HttpConnector + Clone>(
         .build()
         .map_err(|_| unsupported("the options of Google Cloud Storage cannot be used together"))?;
     let abilities = Abilities { suffix_ranges: true, lists: true, conditional_puts: true };
-    Ok(Built { store: Arc::new(store), endpoint: service, abilities, web: None, connector })
+    Ok(Built { store: Arc::new(store), endpoint: service, abilities, web: None, connector, renewal })
 }
 
 /// URL of the service: of the URL, by option, of an emulator, as the account's file says (fake servers do), Google's.

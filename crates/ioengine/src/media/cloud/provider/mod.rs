@@ -16,7 +16,7 @@ mod tests;
 mod web;
 
 use super::CloudOptions;
-use super::credentials::Environment;
+use super::credentials::{Environment, Renewal};
 use super::transport::{Transport, TransportSettings};
 use crate::Error;
 use object_store::client::{HttpClient, HttpConnector};
@@ -51,6 +51,8 @@ pub(crate) struct Connected {
     pub(crate) web: Option<WebServer>,
     /// The connections, for statistics.
     pub(crate) transport: Transport,
+    /// Where to ask for fresh credentials.
+    pub(crate) renewal: Renewal,
 }
 
 /// A plain web server. Its requests get what all requests to it get.
@@ -101,8 +103,8 @@ pub(crate) fn connect(
     transport: impl FnOnce(TransportSettings) -> Result<Transport, Error>,
 ) -> Result<Connected, Error> {
     let built = build(url, options, &Environment::of_process(), transport)?;
-    let Built { store, endpoint, abilities, web, connector } = built;
-    Ok(Connected { store, endpoint, abilities, web, transport: connector })
+    let Built { store, endpoint, abilities, web, connector, renewal } = built;
+    Ok(Connected { store, endpoint, abilities, web, transport: connector, renewal })
 }
 
 /// A store, and what it was built on.
@@ -112,6 +114,7 @@ struct Built<C> {
     abilities: Abilities,
     web: Option<WebServer>,
     connector: C,
+    renewal: Renewal,
 }
 
 /// What each service's own part needs.

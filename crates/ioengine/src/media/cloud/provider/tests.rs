@@ -1,5 +1,6 @@
 //! URLs and options against the requests that come of them.
 
+mod renewal;
 mod requests;
 mod secrets;
 mod urls;

@@ -4,6 +4,7 @@ use super::place::unsupported;
 use super::request_layer::{Additions, RequestLayer};
 use super::{Abilities, Built, Context, WebServer, client_options, no_retries};
 use crate::Error;
+use crate::media::cloud::credentials::Renewal;
 use http::header::AUTHORIZATION;
 use object_store::client::HttpConnector;
 use object_store::http::HttpBuilder;
@@ -46,5 +47,12 @@ pub(super) fn build<C: HttpConnector + Clone>(
         .map_err(|_| unusable())?;
     let abilities = Abilities { suffix_ranges: true, lists: false, conditional_puts: false };
     let web = Some(WebServer { client, root });
-    Ok(Built { store: Arc::new(store), endpoint: origin, abilities, web, connector })
+    Ok(Built {
+        store: Arc::new(store),
+        endpoint: origin,
+        abilities,
+        web,
+        connector,
+        renewal: Renewal::default(),
+    })
 }

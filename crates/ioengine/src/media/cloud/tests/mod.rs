@@ -6,6 +6,7 @@ mod versions;
 mod web_server;
 
 use super::concurrency::Bounds;
+use super::credentials::Renewal;
 use super::endpoint::Endpoint;
 use super::provider::Abilities;
 use super::service::Service;
@@ -25,6 +26,7 @@ fn service(store: Arc<dyn ObjectStore>, settings: CloudSettings) -> Service {
         settings,
         gather: None,
         transport: None,
+        renewal: Renewal::default(),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::super::cached::{Cached, Fetched};
 use super::super::command::{output_of, words};
 use super::super::own::{amazon_keys, store_error};
+use super::super::renewal::Renewal;
 use super::super::token_requests::TokenRequests;
 use super::choice::looked_at;
 use super::instance::keys_of_json;
@@ -23,8 +24,8 @@ pub(crate) struct Amazon {
 }
 
 impl Amazon {
-    pub(crate) fn new(settings: AmazonSettings, requests: TokenRequests) -> Amazon {
-        Amazon { settings, requests, cache: Cached::new() }
+    pub(crate) fn new(settings: AmazonSettings, requests: TokenRequests, renewal: &Renewal) -> Amazon {
+        Amazon { settings, requests, cache: Cached::new(renewal) }
     }
 
     /// Boxed, because a role is fetched for what is fetched before it.

@@ -7,6 +7,7 @@ use super::settings::Search;
 use super::{Amazon, Profiles, settings};
 use crate::Error;
 use crate::media::cloud::CloudOptions;
+use crate::media::cloud::credentials::Renewal;
 use object_store::CredentialProvider;
 use object_store::aws::AwsCredential;
 use std::future::Future;
@@ -38,7 +39,7 @@ impl Case<'_> {
         let environment = Environment::of(&variables);
         let profiles = Profiles::parse(self.config, "");
         let settings = settings(&options, &environment, &profiles, Search::Chain)?;
-        Ok(Amazon::new(settings, TokenRequests::new(self.answers.client())))
+        Ok(Amazon::new(settings, TokenRequests::new(self.answers.client()), &Renewal::default()))
     }
 
     fn get(&self, home: &Path) -> Result<Arc<AwsCredential>, String> {
