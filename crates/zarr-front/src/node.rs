@@ -2,9 +2,9 @@
 
 use crate::array::Array;
 use crate::decoded_cache::DecodedCache;
-use crate::group::Group;
+use crate::group::{Group, NamedNode};
 use crate::metadata::NodeMetadata;
-use crate::node_documents::{Likely, read_at_once, read_in_turn};
+use crate::node_documents::{Likely, ReadWithMembers, read_at_once, read_in_turn, read_with_members};
 use crate::store::Store;
 use crate::{Error, ErrorKind};
 use std::path::Path;
@@ -71,6 +71,22 @@ pub(crate) fn open_node(store: &Store, path: &str) -> Result<Node, Error> {
     }
     let metadata = read_in_turn(store, &path)?;
     from_metadata(store, &path, metadata)
+}
+
+/// Opens a node and, where it turns out to be a v2 group, the nodes directly below it, by path, which `list` names: see
+/// [`read_with_members`].
+pub(crate) fn open_with_members(
+    store: &Store,
+    path: &str,
+    list: impl FnOnce() -> Result<Vec<String>, Error>,
+) -> Result<(Node, Option<Vec<NamedNode>>), Error> {
+    let ReadWithMembers { node, members } = read_with_members(store, path, list)?;
+    let node = from_metadata(store, path, node)?;
+    let open = |(path, metadata): (String, Result<NodeMetadata, Error>)| {
+        let node = metadata.and_then(|metadata| from_metadata(store, &path, metadata));
+        (path, node)
+    };
+    Ok((node, members.map(|members| members.into_iter().map(open).collect())))
 }
 
 /// Opens the nodes at `paths`, which are in their normal form, in as few round trips as their store allows.

@@ -32,12 +32,12 @@ pub(crate) enum Likely {
 }
 
 impl Likely {
-    /// The documents of the first round: those that decide most nodes at the fewest requests.
+    /// The documents of the first round: those that decide most nodes in the fewest rounds at the fewest requests.
     fn first(self) -> &'static [usize] {
         match self {
             Likely::Anything => &[V3, CONSOLIDATED],
             Likely::MembersOf(ZarrFormat::V3) => &[V3],
-            Likely::MembersOf(ZarrFormat::V2) => &[V3, ARRAY],
+            Likely::MembersOf(ZarrFormat::V2) => &[ARRAY, ATTRIBUTES],
         }
     }
 
@@ -76,29 +76,72 @@ pub(crate) fn read_at_once(
     paths: &[String],
     likely: Likely,
 ) -> Vec<Result<NodeMetadata, Error>> {
-    let engine = Engine::global();
     let mut nodes: Vec<NodeDocuments> = paths.iter().map(|path| NodeDocuments::new(path)).collect();
-    loop {
-        let mut asked = Vec::new();
-        let mut keys = Vec::new();
-        for (number, node) in nodes.iter().enumerate() {
-            for name in node.wanted(store, likely) {
-                asked.push((number, name));
-                keys.push(node.key(name));
-            }
-        }
-        if keys.is_empty() {
-            return nodes.iter().map(|node| node.metadata(store)).collect();
-        }
-        match store.documents(&engine, &keys, likely.bytes_max()) {
-            Ok(documents) => {
-                for ((number, name), document) in asked.into_iter().zip(documents) {
-                    nodes[number].documents[name] = Some(document);
-                }
-            }
-            Err(error) => return paths.iter().map(|_| Err(error.clone())).collect(),
+    match complete(store, &mut nodes, likely) {
+        Ok(()) => nodes.iter().map(|node| node.metadata(store)).collect(),
+        Err(error) => paths.iter().map(|_| Err(error.clone())).collect(),
+    }
+}
+
+/// What a look at a node and its members brought.
+pub(crate) struct ReadWithMembers {
+    pub(crate) node: NodeMetadata,
+    /// The members by path, where one read brought them along.
+    pub(crate) members: Option<Vec<(String, Result<NodeMetadata, Error>)>>,
+}
+
+/// The metadata of the node at `path` and of its members, which `list` names by path. What is known of a v2 group after
+/// one round trip is only that it is no v3 node and not consolidated: its own documents are asked for in one round with
+/// those of its members. Nodes of which one round trip tells all come without members, and `list` is not called.
+pub(crate) fn read_with_members(
+    store: &Store,
+    path: &str,
+    list: impl FnOnce() -> Result<Vec<String>, Error>,
+) -> Result<ReadWithMembers, Error> {
+    let mut node = [NodeDocuments::new(path)];
+    ask(store, &mut node, Likely::Anything)?;
+    let [node] = node;
+    if node.wanted(store, Likely::Anything).is_empty() {
+        return Ok(ReadWithMembers { node: node.metadata(store)?, members: None });
+    }
+    // No v3 node, so no v3 group.
+    let likely = Likely::MembersOf(ZarrFormat::V2);
+    let listed = list();
+    let paths = listed.as_deref().unwrap_or_default();
+    let mut nodes: Vec<NodeDocuments> =
+        std::iter::once(node).chain(paths.iter().map(|path| NodeDocuments::new(path))).collect();
+    complete(store, &mut nodes, likely)?;
+    let mut found = nodes.iter().map(|node| node.metadata(store));
+    let lost = || Err(Error::new(ErrorKind::Internal, "a node was not read"));
+    let node = found.next().unwrap_or_else(lost)?;
+    let members: Vec<Result<NodeMetadata, Error>> = found.collect();
+    Ok(ReadWithMembers { node, members: Some(listed?.into_iter().zip(members).collect()) })
+}
+
+/// Asks for documents until all nodes are known.
+fn complete(store: &Store, nodes: &mut [NodeDocuments], likely: Likely) -> Result<(), Error> {
+    while ask(store, nodes, likely)? {}
+    Ok(())
+}
+
+/// Asks, in one round, for whatever is wanted next of each node; false where that is nothing.
+fn ask(store: &Store, nodes: &mut [NodeDocuments], likely: Likely) -> Result<bool, Error> {
+    let mut asked = Vec::new();
+    let mut keys = Vec::new();
+    for (number, node) in nodes.iter().enumerate() {
+        for name in node.wanted(store, likely) {
+            asked.push((number, name));
+            keys.push(node.key(name));
         }
     }
+    if keys.is_empty() {
+        return Ok(false);
+    }
+    let documents = store.documents(&Engine::global(), &keys, likely.bytes_max())?;
+    for ((number, name), document) in asked.into_iter().zip(documents) {
+        nodes[number].documents[name] = Some(document);
+    }
+    Ok(true)
 }
 
 /// What is known of one node.
@@ -137,11 +180,11 @@ impl<'a> NodeDocuments<'a> {
     fn wanted(&self, store: &Store, likely: Likely) -> Vec<usize> {
         let decided = [V3, ARRAY].map(|name| self.is_here(name) || self.bytes(name).is_err());
         let wanted: &[usize] = match decided {
-            _ if self.documents[V3].is_none() => likely.first(),
+            _ if self.documents.iter().all(Option::is_none) => likely.first(),
             [true, _] => &[],
             [_, true] => &[ATTRIBUTES],
             _ if matches!(self.root(store), Ok(Some(_))) => &[],
-            _ => &[ARRAY, GROUP, ATTRIBUTES, CONSOLIDATED],
+            _ => &[V3, ARRAY, GROUP, ATTRIBUTES, CONSOLIDATED],
         };
         wanted.iter().copied().filter(|name| self.documents[*name].is_none()).collect()
     }

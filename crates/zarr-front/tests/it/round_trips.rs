@@ -97,20 +97,79 @@ fn a_consolidated_group_takes_two_requests() {
     }
 }
 
+/// A group of which every member is an array.
+fn put_arrays(remote: &SimulatedRemote, v2: bool) {
+    put_group(remote, v2, false);
+    let group = if v2 { "data/group/.zgroup" } else { "data/group/zarr.json" };
+    for key in [group, "data/group/.zattrs", "data/none/c/0/0"] {
+        remote.medium().delete(key).unwrap();
+    }
+}
+
 #[test]
-fn members_of_a_group_are_opened_in_two_round_trips() {
+fn a_group_and_its_arrays_are_opened_in_two_round_trips_from_nothing() {
+    for v2 in [false, true] {
+        let remote = remote();
+        put_arrays(&remote, v2);
+        let ((group, children), requests, rounds) =
+            cost(&remote, || Group::open_with_children(&store(&remote), "").unwrap());
+        assert_eq!((group.path(), children.len()), ("", ARRAYS));
+        assert!(children.iter().all(|(name, node)| node.as_ref().is_ok_and(|node| match node {
+            Node::Array(array) =>
+                array.path() == name && array.metadata().attributes().len() == usize::from(v2),
+            Node::Group(_) => false,
+        })));
+        assert_eq!((rounds, remote.listings()), (2, 1), "v2: {v2}");
+        // Of v3 `zarr.json` each, of v2 `.zarray` and `.zattrs`; the group's five documents.
+        let each = if v2 { 2 } else { 1 };
+        assert!(requests <= each * ARRAYS as u64 + 5, "v2: {v2}: {requests} requests");
+    }
+}
+
+#[test]
+fn members_of_any_kind_are_opened_in_one_round_trip_more() {
     for v2 in [false, true] {
         let remote = remote();
         put_group(&remote, v2, false);
-        let (group, _, rounds) = cost(&remote, || Group::open_in(&store(&remote), "").unwrap());
+        let (group, requests, rounds) = cost(&remote, || Group::open_in(&store(&remote), "").unwrap());
         assert!(rounds <= 2, "v2: {v2}: {rounds}");
-        let (children, requests, rounds) = cost(&remote, || group.children().unwrap());
+        let (children, more_requests, rounds) = cost(&remote, || group.children().unwrap());
         check_members(&children, v2);
         assert!(rounds <= 2, "v2: {v2}: {rounds} rounds");
-        // Of v3 `zarr.json` each, of v2 `.zarray` and `.zattrs` as well, and what the two folders that are no array take.
-        let each = if v2 { 3 } else { 1 };
-        assert!(requests <= each * (ARRAYS as u64 + 2) + 8, "v2: {v2}: {requests} requests");
+        // Of v3 `zarr.json` each, of v2 `.zarray` and `.zattrs`; the two folders that are no array are asked for more.
+        let each = if v2 { 2 } else { 1 };
+        assert!(more_requests <= each * (ARRAYS as u64 + 2) + 6, "v2: {v2}: {more_requests} requests");
         assert_eq!(remote.listings(), 1);
+        let ((_, children), at_once, rounds) =
+            cost(&remote, || Group::open_with_children(&store(&remote), "").unwrap());
+        check_members(&children, v2);
+        assert_eq!((rounds, at_once), (3, requests + more_requests));
+    }
+}
+
+#[test]
+fn consolidated_groups_and_others_are_opened_with_their_members_as_without() {
+    for v2 in [false, true] {
+        let remote = remote();
+        put_group(&remote, v2, true);
+        let ((_, children), requests, rounds) =
+            cost(&remote, || Group::open_with_children(&store(&remote), "/").unwrap());
+        check_members(&children, v2);
+        assert_eq!((requests, rounds, remote.listings()), (2, 1, 0), "v2: {v2}");
+        for (path, kind) in
+            [("a001", ErrorKind::NotFound), ("none", ErrorKind::NotFound), ("..", ErrorKind::Invalid)]
+        {
+            let store = store(&remote);
+            assert_eq!(Group::open_with_children(&store, path).unwrap_err().kind(), kind, "{path}");
+        }
+        let (group, children) = Group::open_with_children(&store(&remote), "group").unwrap();
+        assert_eq!((group.path(), children.len()), ("group", 0));
+        put(&remote, "group/below/.zarray", &array(true));
+        put(&remote, "group/besides/zarr.json", &array(false));
+        let (_, children) = Group::open_with_children(&store(&remote), "group").unwrap();
+        let names: Vec<&str> = children.iter().map(|(name, _)| &**name).collect();
+        assert_eq!(names, ["below", "besides"]);
+        assert!(children.iter().all(|(_, node)| matches!(node, Ok(Node::Array(_)))));
     }
 }
 
