@@ -286,7 +286,7 @@ impl<'m> ReadBatch<'m> {
         Ok(())
     }
 
-    pub(crate) fn chunk_arrived(
+    fn chunk_arrived(
         &self,
         (placements, part): (&[Placement], ChunkPart),
         keep: Option<Version>,

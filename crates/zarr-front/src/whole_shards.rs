@@ -5,14 +5,13 @@ use crate::compiled::{Compiled, Level};
 use crate::groups::Place;
 use crate::index_cache::CachedIndex;
 use crate::note::{Note, Wanted, slice, token};
-use crate::placement::Placement;
 use crate::read_batch::ReadBatch;
 use crate::shard_index::{ShardIndex, index_range};
 use crate::shards::{Located, Seen};
 use crate::{Error, ErrorKind};
 use std::sync::Arc;
 use swath_codecs::Scratch;
-use swath_ioengine::{Arrival, ByteRange, LaneContext, Limits, Window, memory_len};
+use swath_ioengine::{Arrival, Batch, ByteRange, LaneContext, Limits, Window, memory_len};
 
 /// When a shard is read whole.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +71,7 @@ impl ReadBatch<'_> {
     }
 
     /// Takes a whole shard: keeps its index, and puts its chunks where they are wanted.
+    #[inline(never)]
     pub(crate) fn shard_arrived(
         &self,
         place: &Place,
@@ -118,9 +118,12 @@ impl ReadBatch<'_> {
         }
         note.missing = missing;
         self.fill_missing(note);
-        for (run, range, part) in chunks {
-            let placements: &[Placement] = slice(&note.placements, &run);
-            let keep = self.admission(&mut note.cached, lane.cursor, lane.identity);
+        // Each goes the way of a chunk that was read by itself: the one place where chunks are decoded is worth being
+        // compiled for that place alone.
+        let first = note.reads.len();
+        let ranges: Vec<ByteRange> = chunks.iter().map(|(_, range, _)| *range).collect();
+        note.reads.extend(chunks.into_iter().map(|(run, _, part)| Wanted::Chunk { run, part }));
+        for (number, range) in ranges.into_iter().enumerate() {
             let chunk = match bytes_of(stored, range) {
                 Some(bytes) => Ok(Arrival::Bytes(bytes)),
                 None => {
@@ -129,7 +132,7 @@ impl ReadBatch<'_> {
                     Err(swath_ioengine::Error::new(kind, message).with_range(range))
                 }
             };
-            self.chunk_arrived((placements, part), keep, &chunk, (lane.object, lane.scratch));
+            self.deliver(token(first + number), chunk, lane);
         }
     }
 }
