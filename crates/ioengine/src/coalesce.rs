@@ -106,24 +106,49 @@ pub(crate) fn coalesce(
     if !parts.is_sorted_by_key(|part| part.offset) {
         parts.sort_unstable_by_key(|part| (part.offset, part.read));
     }
-    let mut bridges = Bridges::new(parts, policy);
+    match &policy.bridged {
+        None => merge(parts, policy, &mut Narrow { gap_bytes_max: policy.gap_bytes_max }, reads, splits),
+        Some(share) => merge_bounded(parts, policy, share, reads, splits),
+    }
+}
+
+/// [`merge`] of reads of a network, out of the way of those that take no longer than their plan.
+#[inline(never)]
+fn merge_bounded(
+    parts: &[Part],
+    policy: &MergePolicy,
+    share: &BridgedShare,
+    reads: &mut Vec<PhysicalRead>,
+    splits: &mut Vec<(u32, u32)>,
+) {
+    merge(parts, policy, &mut Bounded::new(parts, policy, share), reads, splits);
+}
+
+/// Merges parts that are sorted by offset, over the gaps that `bridges` takes.
+#[inline]
+fn merge(
+    parts: &[Part],
+    policy: &MergePolicy,
+    bridges: &mut impl Bridges,
+    reads: &mut Vec<PhysicalRead>,
+    splits: &mut Vec<(u32, u32)>,
+) {
     let mut first = 0;
     while first < parts.len() {
-        let run = run_len(&parts[first..], policy, &mut bridges);
+        let run = run_len(&parts[first..], policy, bridges);
         if run == 1 && policy.split_bytes < parts[first].len {
             split(&parts[first], part_index(first), policy, reads, splits);
         } else {
             reads.push(covering(&parts[first..first + run], part_index(first), policy.alignment));
         }
-        if policy.bridged.is_some() {
-            bridges.pass(&parts[first..first + run]);
-        }
+        bridges.pass(&parts[first..first + run]);
         first += run;
     }
 }
 
 /// How many of the leading parts one read covers: at least one.
-fn run_len(parts: &[Part], policy: &MergePolicy, bridges: &mut Bridges) -> usize {
+#[inline]
+fn run_len(parts: &[Part], policy: &MergePolicy, bridges: &mut impl Bridges) -> usize {
     let first = &parts[0];
     if first.placement == Placement::Target {
         return 1;
@@ -134,6 +159,7 @@ fn run_len(parts: &[Part], policy: &MergePolicy, bridges: &mut Bridges) -> usize
         let part_end = part.offset + storage_len(part.len);
         let joins = part.placement == Placement::Buffered
             && run < policy.merged_parts_max
+            && bridges.may_take(end, part.offset)
             && end.max(part_end) - first.offset <= storage_len(policy.merged_bytes_max)
             && bridges.take(end, part.offset);
         if !joins {
@@ -146,34 +172,48 @@ fn run_len(parts: &[Part], policy: &MergePolicy, bridges: &mut Bridges) -> usize
 }
 
 /// Which gaps are read over.
-struct Bridges {
+trait Bridges {
+    /// False where the gap from `end` to `offset` is not read over, whatever else is.
+    fn may_take(&self, end: u64, offset: u64) -> bool;
+    /// Whether to read from `end` on to `offset`, which it may; that counts as done.
+    fn take(&mut self, end: u64, offset: u64) -> bool;
+    /// Notes that these parts are read.
+    fn pass(&mut self, parts: &[Part]);
+}
+
+/// All gaps that cost less than another request.
+struct Narrow {
+    gap_bytes_max: u64,
+}
+
+impl Bridges for Narrow {
+    #[inline]
+    fn may_take(&self, end: u64, offset: u64) -> bool {
+        offset.saturating_sub(end) <= self.gap_bytes_max
+    }
+
+    #[inline]
+    fn take(&mut self, _: u64, _: u64) -> bool {
+        true
+    }
+
+    #[inline]
+    fn pass(&mut self, _: &[Part]) {}
+}
+
+/// Of those, as many as leave what is read over a share of what is wanted.
+struct Bounded {
     /// Gaps of fewer bytes all are.
     below: u64,
     /// So many of those of exactly as many bytes are.
     equal: usize,
-    /// Where the reads before this one end, as far as that matters.
+    /// Where the reads before this one end.
     reached: u64,
 }
 
-impl Bridges {
-    /// All gaps that cost less than another request; where what is read over shall stay a share of what is wanted, as many
-    /// of them as that allows.
-    #[inline]
-    fn new(parts: &[Part], policy: &MergePolicy) -> Bridges {
-        match &policy.bridged {
-            None => Bridges::all(policy),
-            Some(share) => Bridges::bounded(parts, policy, share),
-        }
-    }
-
-    #[inline]
-    fn all(policy: &MergePolicy) -> Bridges {
-        Bridges { below: policy.gap_bytes_max.saturating_add(1), equal: 0, reached: 0 }
-    }
-
+impl Bounded {
     /// Each gap that is read over saves one request, whatever its width: the narrowest are taken.
-    #[cold]
-    fn bounded(parts: &[Part], policy: &MergePolicy, share: &BridgedShare) -> Bridges {
+    fn new(parts: &[Part], policy: &MergePolicy, share: &BridgedShare) -> Bounded {
         let (wanted, mut gaps) = gaps(parts, policy.gap_bytes_max);
         let mut left = share.bytes_max(wanted);
         gaps.sort_unstable();
@@ -182,16 +222,20 @@ impl Bridges {
             let affordable = left / gap;
             if affordable < count {
                 let equal = usize::try_from(affordable).unwrap_or(usize::MAX);
-                return Bridges { below: gap, equal, reached: 0 };
+                return Bounded { below: gap, equal, reached: 0 };
             }
             left -= gap * count;
         }
-        Bridges::all(policy)
+        Bounded { below: policy.gap_bytes_max.saturating_add(1), equal: 0, reached: 0 }
+    }
+}
+
+impl Bridges for Bounded {
+    fn may_take(&self, _: u64, _: u64) -> bool {
+        true
     }
 
-    /// Whether to read from `end` on to `offset`. What an earlier read covers is no gap between what is wanted, and was not
-    /// counted as one: it is not read again.
-    #[inline]
+    /// What an earlier read covers is no gap between what is wanted, and was not counted as one: it is not read again.
     fn take(&mut self, end: u64, offset: u64) -> bool {
         let gap = offset.saturating_sub(end);
         if gap < self.below {
@@ -204,7 +248,6 @@ impl Bridges {
         true
     }
 
-    /// Notes that these parts are read.
     fn pass(&mut self, parts: &[Part]) {
         let ends = parts.iter().map(|part| part.offset.saturating_add(storage_len(part.len)));
         self.reached = ends.fold(self.reached, u64::max);
