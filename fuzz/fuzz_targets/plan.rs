@@ -18,7 +18,7 @@ const OBJECT_BYTES: usize = 20_000;
 struct Plan {
     object_bytes: u16,
     place: Place,
-    limits: [u16; 8],
+    limits: [u16; 10],
     faults: Option<Faults>,
     windows: Vec<PlannedWindow>,
 }
@@ -165,7 +165,7 @@ impl Batch for Fuzzed<'_> {
 }
 
 fn limits(plan: &Plan) -> Limits {
-    let [depth, batch, bytes, merged_bytes, merged_parts, split, pooled, inline] =
+    let [depth, batch, bytes, merged_bytes, merged_parts, split, pooled, inline, percent, bridged] =
         plan.limits.map(usize::from);
     Limits {
         lanes: 1,
@@ -176,6 +176,11 @@ fn limits(plan: &Plan) -> Limits {
         merged_bytes_max: merged_bytes,
         merged_parts_max: merged_parts % 70,
         split_bytes: split,
+        remote_merged_bytes_max: merged_bytes,
+        remote_merged_parts_max: merged_parts % 70,
+        remote_split_bytes: split,
+        remote_bridged_percent: percent as u64 % 200,
+        remote_bridged_bytes: bridged as u64,
         pooled_bytes_max: pooled,
         inline_reads_max: inline as u64,
         retries_max: 1000,

@@ -112,4 +112,4 @@ pub use scratch::Scratch;
 pub use target::BatchTarget;
 pub use wake::Wake;
 pub use window::{Cursor, Planned, Token, Window};
-pub use writing::PutCondition;
+pub use writing::{PutCondition, writes};

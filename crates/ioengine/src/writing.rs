@@ -8,7 +8,7 @@ static WRITES: AtomicU64 = AtomicU64::new(0);
 
 /// Moves with every write of this process that has been done: what was cached before it may be of what is no more,
 /// however long it was to be taken for fresh.
-pub(crate) fn writes() -> u64 {
+pub fn writes() -> u64 {
     WRITES.load(Ordering::Acquire)
 }
 

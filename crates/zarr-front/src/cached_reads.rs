@@ -2,7 +2,7 @@
 //! shown that its object is still the one that they came from, and kept when they are decoded.
 
 use crate::Error;
-use crate::decoded_cache::Version;
+use crate::decoded_cache::{Known, Version};
 use crate::groups::Place;
 use crate::note::{Note, Wanted, number, slice, token};
 use crate::placement::Placement;
@@ -19,6 +19,8 @@ pub(crate) struct Cached {
     hits: Vec<(Range<u32>, Arc<[u8]>)>,
     /// Reads of the window that were not delivered yet.
     reads_left: usize,
+    /// The object that they are of, where they were kept before something was written.
+    looked_at: Option<u64>,
     admission: Admission,
 }
 
@@ -49,8 +51,8 @@ impl Cached {
 impl ReadBatch<'_> {
     /// The version of a window's object that chunks are kept of, if it is the one that the window is planned from.
     pub(crate) fn kept_version(&self, place: &Place, identity: Option<&Identity>) -> Option<Version> {
-        let (version, kept) = self.decoded.as_ref()?.kept(place.object)?;
-        (identity? == &kept).then_some(version)
+        let kept = self.decoded.as_ref()?.kept(place.object)?;
+        (identity? == &kept.identity).then_some(kept.version)
     }
 
     /// Takes a chunk of a window from what is kept of its object; false where it has to be read.
@@ -71,16 +73,17 @@ impl ReadBatch<'_> {
         window: &mut Window<'_, '_>,
     ) -> bool {
         let Some(decoded) = &self.decoded else { return false };
-        let Some((version, identity)) = decoded.kept(place.object) else { return false };
+        let Some(Known { version, identity, writes }) = decoded.kept(place.object) else { return false };
         let note = window.note::<Note>();
         let run = 0..number(note.placements.len());
         if !self.take_cached(note, version, &run) {
             return false;
         }
-        if self.is_immutable {
+        if self.is_taken_for_fresh(writes) {
             self.place_cached(note);
             return true;
         }
+        note.cached.looked_at = (writes != self.writes).then_some(place.object);
         note.reads.push(Wanted::Version);
         note.cached.reads_left = 1;
         window.expect_identity(identity);
@@ -117,7 +120,12 @@ impl ReadBatch<'_> {
     ) {
         note.cached.reads_left = note.cached.reads_left.saturating_sub(1);
         let error = match result {
-            Ok(_) => return self.place_cached(note),
+            Ok(_) => {
+                if let (Some(object), Some(decoded)) = (note.cached.looked_at, &self.decoded) {
+                    decoded.note_look(object, self.writes);
+                }
+                return self.place_cached(note);
+            }
             Err(error) => error,
         };
         let is_gone = error.kind() == swath_ioengine::ErrorKind::NotFound;
@@ -145,7 +153,9 @@ impl ReadBatch<'_> {
         let decoded = self.decoded.as_ref()?;
         if let Admission::Unknown = cached.admission {
             let place = self.groups.place(cursor.window);
-            let version = place.zip(identity).and_then(|(place, found)| decoded.admit(place.object, found));
+            let version = place
+                .zip(identity)
+                .and_then(|(place, found)| decoded.admit(place.object, found, self.writes));
             cached.admission = version.map_or(Admission::Refused, Admission::Under);
         }
         match cached.admission {

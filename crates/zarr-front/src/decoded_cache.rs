@@ -154,10 +154,18 @@ pub(crate) struct DecodedChunks {
 pub(crate) struct Version(u64);
 
 impl DecodedChunks {
-    /// The version of an object that chunks are kept of, and its identity.
-    pub(crate) fn kept(&self, object: u64) -> Option<(Version, Identity)> {
-        let known = self.chunks.objects.get(&(self.array, object))?;
-        Some((known.version, known.identity))
+    /// The version of an object that chunks are kept of.
+    pub(crate) fn kept(&self, object: u64) -> Option<Known> {
+        self.chunks.objects.get(&(self.array, object))
+    }
+
+    /// Notes that an object was found to be what is kept of it, after so many writes of this process.
+    #[cold]
+    pub(crate) fn note_look(&self, object: u64, writes: u64) {
+        let key = (self.array, object);
+        if let Some(known) = self.chunks.objects.get(&key) {
+            self.chunks.objects.insert(key, Known { writes, ..known });
+        }
     }
 
     /// A chunk of an object, by its number there: in C order and native byte order.
@@ -166,9 +174,9 @@ impl DecodedChunks {
         self.chunks.chunks.get(&(version.0, chunk))
     }
 
-    /// Under what to keep chunks of an object that were read from this version of it; `None` where it is not sure enough.
-    pub(crate) fn admit(&self, object: u64, identity: &Identity) -> Option<Version> {
-        is_settled(identity).then(|| self.chunks.version((self.array, object), identity))
+    /// Under what to keep chunks of an object that were read from this version of it, after so many writes; `None` where it is not sure enough.
+    pub(crate) fn admit(&self, object: u64, identity: &Identity, writes: u64) -> Option<Version> {
+        is_settled(identity).then(|| self.chunks.version((self.array, object), identity, writes))
     }
 
     /// Whether to keep a chunk that was read. Of large ones that others must leave for, some only: memory that was not
@@ -223,9 +231,11 @@ struct Chunks {
 
 /// The version of an object that chunks are kept of.
 #[derive(Clone)]
-struct Known {
-    version: Version,
-    identity: Identity,
+pub(crate) struct Known {
+    pub(crate) version: Version,
+    pub(crate) identity: Identity,
+    /// The writes of this process that were done before it was last looked at.
+    pub(crate) writes: u64,
 }
 
 /// What an entry costs beside its bytes: 48 bytes of the table's slab and 8 of its map (measured, quick_cache 0.6.24, at
@@ -294,7 +304,7 @@ impl Chunks {
         })
     }
 
-    fn version(&self, object: (u64, u64), identity: &Identity) -> Version {
+    fn version(&self, object: (u64, u64), identity: &Identity, writes: u64) -> Version {
         let find = || self.objects.get(&object).filter(|known| known.identity == *identity);
         if let Some(known) = find() {
             return known.version;
@@ -304,7 +314,7 @@ impl Chunks {
             return known.version;
         }
         let version = Version(self.number());
-        self.objects.insert(object, Known { version, identity: identity.clone() });
+        self.objects.insert(object, Known { version, identity: identity.clone(), writes });
         version
     }
 }

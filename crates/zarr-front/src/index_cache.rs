@@ -29,6 +29,8 @@ const WHOLE: Part = (0, 0);
 pub(crate) struct CachedIndex {
     pub(crate) index: Arc<ShardIndex>,
     pub(crate) identity: Option<Identity>,
+    /// The writes of this process that were done before it was read.
+    pub(crate) writes: u64,
 }
 
 /// The engine's shard indexes.

@@ -29,6 +29,8 @@ pub(crate) struct ReadBatch<'m> {
     /// The array's decoded chunks, where they are kept.
     pub(crate) decoded: Option<DecodedChunks>,
     pub(crate) is_immutable: bool,
+    /// The writes of this process when the read began: what was kept before the last of them is looked at again.
+    pub(crate) writes: u64,
     /// When shards are read whole.
     pub(crate) whole_shards: Option<WholeShards>,
 }
@@ -77,8 +79,15 @@ impl<'m> ReadBatch<'m> {
             shards: Shards::default(),
             decoded: array.decoded.as_ref().and_then(DecodedArray::chunks),
             is_immutable: engine.config().freshness == Freshness::Immutable,
+            writes: swath_ioengine::writes(),
             whole_shards,
         })
+    }
+
+    /// Whether what was kept after so many writes needs no look at its object.
+    #[inline]
+    pub(crate) fn is_taken_for_fresh(&self, writes: u64) -> bool {
+        self.is_immutable && writes == self.writes
     }
 
     fn errors(&self) -> MutexGuard<'_, BTreeMap<usize, Error>> {
@@ -166,7 +175,7 @@ impl<'m> ReadBatch<'m> {
                 note.reads.push(Wanted::Chunk { run, part });
             }
             note.missing = located.missing;
-            let is_sure = *is_fresh || known.identity.is_none() || self.is_immutable;
+            let is_sure = *is_fresh || known.identity.is_none() || self.is_taken_for_fresh(known.writes);
             if note.reads.is_empty() && is_sure {
                 self.fill_missing(&mut note);
                 self.place_cached(&mut note);

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use swath_codecs::Scratch;
-use swath_ioengine::{Arrival, ByteRange, LaneContext, ObjectRef, PlanContext};
+use swath_ioengine::{Arrival, ByteRange, Identity, LaneContext, ObjectRef, PlanContext};
 
 /// What lanes share of the shards while a batch runs. Locked a few times a window, not once a chunk; a shard is let go
 /// once its last window is planned.
@@ -313,9 +313,8 @@ impl ReadBatch<'_> {
             (Err(error), _) if error.kind() == swath_ioengine::ErrorKind::NotFound => Ok(None),
             (Err(error), _) => Err(Error::from(error)),
             (Ok(Arrival::Bytes(stored)), Some(level)) => {
-                ShardIndex::decode(level, stored, lane.scratch.get::<Scratch>()).map(|index| {
-                    Some(CachedIndex { index: Arc::new(index), identity: lane.identity.cloned() })
-                })
+                let index = ShardIndex::decode(level, stored, lane.scratch.get::<Scratch>());
+                index.map(|index| Some(self.read_index(index, lane.identity)))
             }
             (Ok(_), _) => Err(Error::new(ErrorKind::Internal, "an index arrived without bytes")),
         };
@@ -334,6 +333,11 @@ impl ReadBatch<'_> {
             (Some(ticket), Ok(Some(found))) => ticket.complete(&found),
             (ticket, _) => drop(ticket),
         }
+    }
+
+    /// An index that was read just now.
+    pub(crate) fn read_index(&self, index: ShardIndex, identity: Option<&Identity>) -> CachedIndex {
+        CachedIndex { index: Arc::new(index), identity: identity.cloned(), writes: self.writes }
     }
 
     /// Notes what is known of a shard by now; returns the duty to read its index, where this batch had it.
@@ -363,7 +367,11 @@ impl ReadBatch<'_> {
         };
         let decoded = decoded.map(Arc::new);
         if let Ok(index) = &decoded {
-            let found = CachedIndex { index: Arc::clone(index), identity: lane.identity.cloned() };
+            let found = CachedIndex {
+                index: Arc::clone(index),
+                identity: lane.identity.cloned(),
+                writes: self.writes,
+            };
             self.cache.keep_inner(lane.object, (depth, offset), found);
         }
         // What changed is looked up anew.

@@ -93,7 +93,7 @@ impl ReadBatch<'_> {
         let index = index_of(level, stored)
             .and_then(|index| ShardIndex::decode(level, index, lane.scratch.get::<Scratch>()));
         let found = match index {
-            Ok(index) => CachedIndex { index: Arc::new(index), identity: lane.identity.cloned() },
+            Ok(index) => self.read_index(index, lane.identity),
             Err(error) => {
                 self.fail_group(place.group, &error.with_object(&lane.object.key));
                 return drop(self.see(place.group, Seen::Failed));

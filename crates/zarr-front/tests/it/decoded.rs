@@ -4,8 +4,8 @@ use crate::freshness::{nested, settle, write_files};
 use crate::written::{Spec, Written};
 use std::sync::atomic::{AtomicBool, Ordering};
 use swath_ioengine::{
-    Engine, EngineConfig, FaultPlan, FaultyMedium, Freshness, Limits, MemoryMedium, SimulatedConfig,
-    SimulatedRemote,
+    Engine, EngineConfig, FaultPlan, FaultyMedium, Freshness, Limits, MemoryMedium, PutCondition,
+    SimulatedConfig, SimulatedRemote,
 };
 use swath_zarr_front::{Array, DecodedCache, ErrorKind, Group, Selection, Store};
 
@@ -398,4 +398,51 @@ fn damaged_chunks_are_not_kept() {
         assert_eq!(array.read(&Selection::all()).unwrap_err().kind(), ErrorKind::Corrupt);
         assert_eq!(reads_of(&array, &written, "2:, :"), 12);
     }
+}
+
+#[test]
+fn what_is_written_through_the_medium_counts_at_once() {
+    let sharded = Spec { compressor: Some("zstd"), ..Spec::sharded(&[8, 16], &[4, 8], &[&[1, 4]]) };
+    for spec in [plain(false), sharded] {
+        let before = Spec { missing_percent: 40, ..spec.clone() }.write();
+        let after = Spec { missing_percent: 20, seed: 9, ..spec }.write();
+        let remote = SimulatedRemote::new(SimulatedConfig::default()).unwrap();
+        for medium in [MemoryMedium::new().medium(), remote.medium()] {
+            let write = |written: &Written| {
+                for (key, bytes) in &written.objects {
+                    medium.put(key, bytes.clone().into(), &PutCondition::Always).unwrap();
+                }
+            };
+            write(&before);
+            let immutable = EngineConfig { freshness: Freshness::Immutable, ..EngineConfig::default() };
+            let cache = DecodedCache::new(PLENTY);
+            let store = Store::new(medium.clone(), "", "written");
+            let array = Array::open_in(&store, "").unwrap().with_decoded_cache(&cache);
+            let array = array.with_engine(Engine::new(immutable));
+            reads_of(&array, &before, "...");
+            let read = array.read(&Selection::all()).unwrap();
+            assert_eq!(read.as_bytes(), before.select(&Selection::all()));
+            write(&after);
+            // What is there no more is not put back by a write of what is.
+            for key in before.objects.keys().filter(|key| !after.objects.contains_key(*key)) {
+                medium.delete(key).unwrap();
+            }
+            reads_of(&array, &after, "...");
+            reads_of(&array, &after, "...");
+        }
+    }
+}
+
+#[test]
+fn what_was_looked_at_after_a_write_is_not_looked_at_again() {
+    let written = plain(false).write();
+    let remote = SimulatedRemote::new(SimulatedConfig::default()).unwrap();
+    written.put_to(&remote);
+    let immutable = EngineConfig { freshness: Freshness::Immutable, ..EngineConfig::default() };
+    let array = Array::open_in(&Store::new(remote.medium(), "", "remote"), "").unwrap();
+    let array = array.with_engine(Engine::new(immutable)).with_decoded_cache(&DecodedCache::new(PLENTY));
+    assert_eq!(reads_of(&array, &written, "..."), 16);
+    remote.medium().put("another", "x".into(), &PutCondition::Always).unwrap();
+    assert_eq!(reads_of(&array, &written, "..."), 16, "a look at each");
+    assert_eq!(reads_of(&array, &written, "..."), 0);
 }
