@@ -9,7 +9,6 @@ use crate::read_batch::ReadBatch;
 use crate::shard_index::{ShardIndex, index_range};
 use crate::shards::{Located, Seen};
 use crate::{Error, ErrorKind};
-use std::sync::Arc;
 use swath_codecs::Scratch;
 use swath_ioengine::{Arrival, Batch, ByteRange, LaneContext, Limits, Window, memory_len};
 
