@@ -281,6 +281,11 @@ impl Group {
     ///     from a request to the first byte of its answer; `request_cost_ns` and `byte_cost_ns`, what one
     ///     more request and one more byte cost as measured, 0 before; and `endpoint`. Divide
     ///     `bytes_received` by `swath.stats()["bytes_wanted"]` for what was read in vain.
+    ///     `cache` is None, or a dict of what the cache of `swath.open(..., cache=...)` counted for all that
+    ///     share it: `hits`, answered without a request; `misses`, of which `partial` needed one for some of
+    ///     their bytes; `shared`, that waited for another's request; `checks` whether an object changed and
+    ///     `changes` found; `bytes_from_memory`, `bytes_from_files` and `bytes_from_storage`; what is held,
+    ///     `memory_bytes` and `file_bytes`; and ranges `dropped` before they were stored or found `corrupt`.
     ///
     /// Examples
     /// --------

@@ -8,6 +8,7 @@
 //! refuses the wheel when it is installed; on any other the module says that it relies on the GIL (`gil_used`).
 
 mod array;
+mod cache;
 mod credentials;
 mod errors;
 mod file_access;
@@ -30,6 +31,8 @@ use pyo3::prelude::*;
 mod module {
     #[pymodule_export]
     use crate::array::{Array, ArrayIterator};
+    #[pymodule_export]
+    use crate::cache::flush_caches;
     #[pymodule_export]
     use crate::file_access::set_file_access;
     #[pymodule_export]

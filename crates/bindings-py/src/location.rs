@@ -1,5 +1,6 @@
 //! Where a node is, and the node once it is opened.
 
+use crate::cache::CacheSettings;
 use crate::errors::raised;
 use crate::remote::Remote;
 use pyo3::prelude::*;
@@ -17,6 +18,8 @@ pub(crate) struct Location {
     root: Root,
     path: String,
     decoded: DecodedCache,
+    /// How what is read over a network is kept.
+    cache: Option<CacheSettings>,
 }
 
 /// Where a store is.
@@ -44,13 +47,19 @@ impl Location {
     }
 
     /// The node at `path` of a store that a URL names.
-    pub(crate) fn remote(remote: Remote, path: &str, decoded_cache_bytes: u64) -> Location {
-        Location::new(Root::Remote(Arc::new(remote)), path, decoded_cache_bytes)
+    pub(crate) fn remote(
+        remote: Remote,
+        path: &str,
+        decoded_cache_bytes: u64,
+        cache: Option<CacheSettings>,
+    ) -> Location {
+        let location = Location::new(Root::Remote(Arc::new(remote)), path, decoded_cache_bytes);
+        Location { cache, ..location }
     }
 
     fn new(root: Root, path: &str, decoded_cache_bytes: u64) -> Location {
         let decoded = DecodedCache::new(decoded_cache_bytes);
-        Location { root, path: path.trim_matches('/').to_owned(), decoded }
+        Location { root, path: path.trim_matches('/').to_owned(), decoded, cache: None }
     }
 
     /// The same store and cache at another path.
@@ -67,7 +76,10 @@ impl Location {
     pub(crate) fn store(&self) -> Result<Store, Error> {
         match &self.root {
             Root::Directory(root) => Store::directory(root),
-            Root::Remote(remote) => remote.store(),
+            Root::Remote(remote) => match &self.cache {
+                Some(cache) => cache.in_front_of(remote.store()?),
+                None => remote.store(),
+            },
         }
     }
 
@@ -135,7 +147,8 @@ impl Location {
             Root::Remote(remote) => {
                 let portable = remote.portable(py);
                 let store = (portable.url, portable.options, portable.provider, portable.withheld);
-                let arguments = (kind, store, path, decoded).into_pyobject(py)?;
+                let cache = self.cache.as_ref().map(CacheSettings::portable);
+                let arguments = (kind, store, path, decoded, cache).into_pyobject(py)?;
                 Ok((module.getattr("_reopen_url")?, arguments))
             }
         }

@@ -1,6 +1,7 @@
 //! Opening what is stored at a path.
 
 use crate::array::Array;
+use crate::cache::{CacheArguments, CacheFreshness, CacheSettings, CacheSize, PortableCache};
 use crate::errors::{Class, error, raised, raised_about};
 use crate::group::Group;
 use crate::location::Location;
@@ -36,6 +37,20 @@ use swath::{CloudOptions, Error, Node, Store};
 ///     reading them again needs no decoding. They count only as long as what is stored did not change.
 ///     Uncompressed chunks are not kept: reading them costs no more than copying them. A copy made
 ///     by pickling or forking has a cache of its own.
+/// cache : int or str, optional
+///     How many bytes that were read over a network are kept, such as 500_000_000, "2GB" or "512MiB":
+///     in memory, or in files where `cache_dir` is given, and then a sixteenth of it, at most 256 MiB, in
+///     memory besides. What is cached is read again without a request. Arrays and groups of one process
+///     that are opened with equal `cache`, `cache_dir` and `cache_freshness` share it, and it goes with
+///     the last of them; processes have memory of their own. Local files and `memory://` are never
+///     cached, whatever is given here.
+/// cache_dir : str or os.PathLike, optional
+///     A folder for the cache's files, made where there is none; 64 GiB of files unless `cache` is given.
+///     Several processes may use it at once, and later ones read what is there.
+/// cache_freshness : {"checked", "immutable"} or float, default "checked"
+///     When cached bytes count: "checked", an object that was not confirmed within the last second is
+///     asked whether it changed, which costs one small request; a number, the same with so many seconds;
+///     "immutable", always, for archives that never change.
 ///
 /// Returns
 /// -------
@@ -60,17 +75,22 @@ use swath::{CloudOptions, Error, Node, Store};
 /// (10,)
 #[pyfunction]
 #[pyo3(
-    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0),
-    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0)"
+    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0, cache = None, cache_dir = None, cache_freshness = None),
+    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0, cache=None, cache_dir=None, cache_freshness=None)"
 )]
+#[expect(clippy::too_many_arguments, reason = "one for each of Python's")]
 pub(crate) fn open<'py>(
     py: Python<'py>,
     url: &Bound<'_, PyAny>,
     mode: &str,
     storage_options: Option<&Bound<'_, PyAny>>,
     decoded_cache_bytes: u64,
+    cache: Option<CacheSize>,
+    cache_dir: Option<PathBuf>,
+    cache_freshness: Option<CacheFreshness>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let location = location(mode, url, storage_options, decoded_cache_bytes)?;
+    let caches = Caches::new(decoded_cache_bytes, cache, cache_dir, cache_freshness);
+    let location = location(mode, url, storage_options, caches)?;
     let node = open_with(py, &location, Node::open_in)?;
     wrap(py, &location, node)
 }
@@ -90,6 +110,8 @@ pub(crate) fn open<'py>(
 ///     decoding. They count only as long as what is stored did not change. Uncompressed chunks are not
 ///     kept: reading them costs no more than copying them. A copy made by pickling or forking has a
 ///     cache of its own.
+/// cache, cache_dir, cache_freshness : optional
+///     As for `open`.
 ///
 /// Returns
 /// -------
@@ -108,17 +130,22 @@ pub(crate) fn open<'py>(
 /// (8, 3, 256, 256)
 #[pyfunction]
 #[pyo3(
-    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0),
-    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0)"
+    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0, cache = None, cache_dir = None, cache_freshness = None),
+    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0, cache=None, cache_dir=None, cache_freshness=None)"
 )]
+#[expect(clippy::too_many_arguments, reason = "one for each of Python's")]
 pub(crate) fn open_array(
     py: Python<'_>,
     url: &Bound<'_, PyAny>,
     mode: &str,
     storage_options: Option<&Bound<'_, PyAny>>,
     decoded_cache_bytes: u64,
+    cache: Option<CacheSize>,
+    cache_dir: Option<PathBuf>,
+    cache_freshness: Option<CacheFreshness>,
 ) -> PyResult<Array> {
-    let location = location(mode, url, storage_options, decoded_cache_bytes)?;
+    let caches = Caches::new(decoded_cache_bytes, cache, cache_dir, cache_freshness);
+    let location = location(mode, url, storage_options, caches)?;
     let array = open_with(py, &location, swath::Array::open_in)?;
     Array::opened(py, location, array)
 }
@@ -138,6 +165,8 @@ pub(crate) fn open_array(
 ///     that reading them again needs no decoding. They count only as long as their file did not
 ///     change. Uncompressed chunks are not kept: reading them costs no more than copying them. A
 ///     copy made by pickling or forking has a cache of its own.
+/// cache, cache_dir, cache_freshness : optional
+///     As for `open`.
 ///
 /// Returns
 /// -------
@@ -156,17 +185,22 @@ pub(crate) fn open_array(
 /// ('latitude', 'longitude', 't2m')
 #[pyfunction]
 #[pyo3(
-    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0),
-    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0)"
+    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0, cache = None, cache_dir = None, cache_freshness = None),
+    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0, cache=None, cache_dir=None, cache_freshness=None)"
 )]
+#[expect(clippy::too_many_arguments, reason = "one for each of Python's")]
 pub(crate) fn open_group(
     py: Python<'_>,
     url: &Bound<'_, PyAny>,
     mode: &str,
     storage_options: Option<&Bound<'_, PyAny>>,
     decoded_cache_bytes: u64,
+    cache: Option<CacheSize>,
+    cache_dir: Option<PathBuf>,
+    cache_freshness: Option<CacheFreshness>,
 ) -> PyResult<Group> {
-    let location = location(mode, url, storage_options, decoded_cache_bytes)?;
+    let caches = Caches::new(decoded_cache_bytes, cache, cache_dir, cache_freshness);
+    let location = location(mode, url, storage_options, caches)?;
     let group = open_with(py, &location, swath::Group::open_in)?;
     Ok(Group::opened(location, group))
 }
@@ -185,20 +219,22 @@ pub(crate) fn reopen(
 }
 
 /// As `_reopen`, of a URL without credentials, its options, its credential provider and the names of what the pickle
-/// left out.
+/// left out, and of how what is read is cached.
 #[pyfunction]
-#[pyo3(name = "_reopen_url", signature = (kind, store, path, decoded_cache_bytes = 0))]
+#[pyo3(name = "_reopen_url", signature = (kind, store, path, decoded_cache_bytes = 0, cache = None))]
 pub(crate) fn reopen_url(
     py: Python<'_>,
     kind: &str,
     store: (String, TextOptions, Option<Py<PyAny>>, Vec<String>),
     path: &str,
     decoded_cache_bytes: u64,
+    cache: Option<PortableCache>,
 ) -> PyResult<Py<PyAny>> {
     let (url, options, provider, withheld) = store;
     let remote = Remote::new(Portable { url, options, provider, withheld });
     let remote = remote.map_err(|error| raised(py, &error))?;
-    unopened(py, kind, Location::remote(remote, path, decoded_cache_bytes))
+    let cache = cache.map_or(Ok(None), CacheSettings::new).map_err(|error| raised(py, &error))?;
+    unopened(py, kind, Location::remote(remote, path, decoded_cache_bytes, cache))
 }
 
 fn unopened(py: Python<'_>, kind: &str, location: Location) -> PyResult<Py<PyAny>> {
@@ -237,11 +273,14 @@ fn location(
     mode: &str,
     store: &Bound<'_, PyAny>,
     storage_options: Option<&Bound<'_, PyAny>>,
-    decoded_cache_bytes: u64,
+    caches: Caches,
 ) -> PyResult<Location> {
     let py = store.py();
     let given = place(store, storage_options)?;
     check_mode(py, mode, &given.url)?;
+    let Caches { decoded_cache_bytes, remote } = caches;
+    let cache =
+        remote.settings().map_err(|error| raised_about(py, &error, &without_credentials(&given.url)))?;
     let Some((scheme, _)) = given.url.split_once("://") else {
         check_local(py, &given, Path::new(&given.path))?;
         return Ok(Location::local(Path::new(&given.path), "", decoded_cache_bytes));
@@ -259,12 +298,29 @@ fn location(
     let remote =
         Remote::new(remote).map_err(|error| raised_about(py, &error, &without_credentials(&given.url)))?;
     if !scheme.eq_ignore_ascii_case("file") {
-        return Ok(Location::remote(remote, "", decoded_cache_bytes));
+        return Ok(Location::remote(remote, "", decoded_cache_bytes, cache));
     }
     let opened = py.detach(|| Store::open(&given.url, &CloudOptions::new()));
     let store = opened.map_err(|error| raised(py, &error))?;
     check_local(py, &given, Path::new(store.name()))?;
     Ok(Location::local(Path::new(store.name()), "", decoded_cache_bytes))
+}
+
+/// What is to be kept of what is read.
+struct Caches {
+    decoded_cache_bytes: u64,
+    remote: CacheArguments,
+}
+
+impl Caches {
+    fn new(
+        decoded_cache_bytes: u64,
+        size: Option<CacheSize>,
+        folder: Option<PathBuf>,
+        freshness: Option<CacheFreshness>,
+    ) -> Caches {
+        Caches { decoded_cache_bytes, remote: CacheArguments { size, folder, freshness } }
+    }
 }
 
 /// What the arguments of `open` name.

@@ -87,5 +87,32 @@ pub(crate) fn remote_stats<'py>(py: Python<'py>, store: &Store) -> PyResult<Opti
     dict.set_item("first_byte_seconds", first_byte)?;
     dict.set_item("request_cost_ns", stats.request_cost_ns)?;
     dict.set_item("byte_cost_ns", stats.byte_cost_ns)?;
+    dict.set_item("cache", cache_stats(py, store)?)?;
+    Ok(Some(dict))
+}
+
+fn cache_stats<'py>(py: Python<'py>, store: &Store) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Some(stats) = py.detach(|| store.cache_stats()) else {
+        return Ok(None);
+    };
+    let dict = PyDict::new(py);
+    let counters = [
+        ("hits", stats.hits),
+        ("misses", stats.misses),
+        ("partial", stats.partial),
+        ("shared", stats.shared),
+        ("checks", stats.checks),
+        ("changes", stats.changes),
+        ("bytes_from_memory", stats.bytes_from_memory),
+        ("bytes_from_files", stats.bytes_from_disk),
+        ("bytes_from_storage", stats.bytes_from_source),
+        ("memory_bytes", stats.memory_bytes),
+        ("file_bytes", stats.disk_bytes),
+        ("dropped", stats.drops),
+        ("corrupt", stats.corrupt),
+    ];
+    for (name, count) in counters {
+        dict.set_item(name, count)?;
+    }
     Ok(Some(dict))
 }

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import urllib.request
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -39,14 +40,20 @@ class Served:
         return {"endpoint": self.url, "region": "eu-central-1", "allow_http": True, "anon": True}
 
 
-@pytest.fixture
-def served(tmp_path):
-    command = [sys.executable, SERVER, tmp_path]
+@contextmanager
+def serve(folder):
+    command = [sys.executable, SERVER, folder]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         try:
-            yield Served(tmp_path, json.loads(child.stdout.readline())["url"])
+            yield Served(folder, json.loads(child.stdout.readline())["url"])
         finally:
             child.stdin.close()
+
+
+@pytest.fixture
+def served(tmp_path):
+    with serve(tmp_path) as served:
+        yield served
 
 
 @pytest.fixture

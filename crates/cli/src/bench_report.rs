@@ -1,5 +1,6 @@
 //! What `swath bench` prints.
 
+use crate::bench_cache::CacheFigures;
 use crate::bench_run::Figures;
 use crate::quantity::{bytes, count, duration, plural, shape, significant};
 use serde_json::{Map, Value, json};
@@ -66,6 +67,10 @@ impl Bench<'_> {
                 row(name, &value, &note)?;
             }
         }
+        if let Some(cache) = &figures.cache {
+            let (value, note) = cache.row();
+            row("cache hits", &value, &note)?;
+        }
         let mut singles = format!("one crop a call, {}", plural(count_of(&figures.latencies), "crop"));
         for (name, part) in PERCENTILES {
             row(&format!("latency {name}"), &duration(percentile(&figures.latencies, part)), &singles)?;
@@ -115,6 +120,7 @@ impl Bench<'_> {
             "logical_reads": figures.logical_reads,
             "physical_reads": figures.physical_reads,
             "remote": figures.remote.as_ref().map(|remote| remote.json(figures)),
+            "cache": figures.cache.as_ref().map(CacheFigures::json),
             "latency_seconds": latency,
             "latency_crops": figures.latencies.len(),
             "cpu_seconds": figures.cpu.map(|cpu| cpu.as_secs_f64()),

@@ -1,5 +1,6 @@
 //! The passes of a bench: batches into one reused output, then single crops.
 
+use crate::bench_cache::CacheFigures;
 use crate::bench_remote::RemoteFigures;
 use crate::crops::{Crop, Crops, distinct_chunks, selection};
 use crate::interrupt::Interrupt;
@@ -59,6 +60,8 @@ pub(crate) struct Figures {
     pub(crate) bytes_fetched: u64,
     /// What requests came to, of storage behind a network.
     pub(crate) remote: Option<RemoteFigures>,
+    /// What a cache of remote bytes answered, where there is one.
+    pub(crate) cache: Option<CacheFigures>,
     /// Of reads of one crop a call, in rising order.
     pub(crate) latencies: Vec<Duration>,
     /// The engine's drivers with their reasons, and its lanes.
@@ -76,9 +79,11 @@ pub(crate) struct Figures {
 pub(crate) fn run_plan(plan: &Plan<'_>, mut crops: Crops) -> anyhow::Result<Figures> {
     let engine = plan.array.engine();
     let dropped = plan.drop_pages()?;
-    let (before, remote_before) = (engine.stats(), plan.array.store().remote_stats());
+    let store = plan.array.store();
+    let (before, remote_before, cache_before) = (engine.stats(), store.remote_stats(), store.cache_stats());
     let batches = plan.read_batches(&mut crops)?;
-    let (after, remote_after) = (engine.stats(), plan.array.store().remote_stats());
+    let (after, remote_after, cache_after) = (engine.stats(), store.remote_stats(), store.cache_stats());
+    let cache = cache_before.zip(cache_after).map(|(before, after)| CacheFigures { before, after });
     let remote = remote_before.zip(remote_after);
     let remote = remote.map(|(before, after)| RemoteFigures { before, after, end: plan.started.elapsed() });
     plan.drop_pages()?;
@@ -97,6 +102,7 @@ pub(crate) fn run_plan(plan: &Plan<'_>, mut crops: Crops) -> anyhow::Result<Figu
         bytes_wanted: since(|stats| stats.bytes_wanted),
         bytes_fetched: since(|stats| stats.bytes_fetched),
         remote,
+        cache,
         latencies,
         drivers: engine.stats().drivers,
         lanes: engine.config().limits.lanes,

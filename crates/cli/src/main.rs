@@ -7,6 +7,7 @@
 
 mod arguments;
 mod bench;
+mod bench_cache;
 mod bench_remote;
 mod bench_report;
 mod bench_run;

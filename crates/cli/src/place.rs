@@ -2,7 +2,8 @@
 
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
-use swath::{CloudOptions, Error, Group, Node, Store};
+use swath::ioengine::cache_bytes;
+use swath::{CacheConfig, CacheTier, CloudOptions, Error, Group, Node, Store};
 
 /// The arguments of every command that are about URLs.
 #[derive(clap::Args)]
@@ -14,14 +15,24 @@ pub(crate) struct UrlArguments {
     /// Sign no requests: for public buckets.
     #[arg(long)]
     anon: bool,
+    /// Keep what is read from a URL in a cache of this size, such as 2GB or 512MiB: in memory, or with --cache-dir in files.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    cache: Option<u64>,
+    /// Keep what is read from a URL in files of this folder, 64 GiB unless --cache is given; later commands read from there.
+    #[arg(long, value_name = "DIR")]
+    cache_dir: Option<PathBuf>,
+}
+
+fn parse_size(text: &str) -> Result<u64, String> {
+    cache_bytes(text).map_err(|error| error.message().to_owned())
 }
 
 /// A directory, or a URL and its options.
 pub(crate) enum Place {
     /// A path of the local file system.
     Directory(PathBuf),
-    /// Anything with `://`.
-    Url(String, CloudOptions),
+    /// Anything with `://`, and the cache of its bytes.
+    Url(String, CloudOptions, Option<CacheConfig>),
 }
 
 impl Place {
@@ -34,7 +45,7 @@ impl Place {
         let options = arguments.options()?;
         let url = path.to_str().filter(|text| text.contains("://"));
         match url {
-            Some(url) => Ok(Place::Url(url.to_owned(), options)),
+            Some(url) => Ok(Place::Url(url.to_owned(), options, arguments.cache())),
             None if options.iter().next().is_some() => {
                 bail!("{}: options of storage are for URLs, and this is a local path", path.display())
             }
@@ -50,7 +61,13 @@ impl Place {
     pub(crate) fn store(&self) -> Result<Store, Error> {
         match self {
             Place::Directory(path) => Store::directory(path),
-            Place::Url(url, options) => Store::open(url, options),
+            Place::Url(url, options, cache) => {
+                let store = Store::open(url, options)?;
+                match cache {
+                    Some(config) => Ok(store.with_cache(&CacheTier::shared(config.clone())?)),
+                    None => Ok(store),
+                }
+            }
         }
     }
 
@@ -84,7 +101,7 @@ impl Place {
     pub(crate) fn group_above(&self) -> Option<(Group, String)> {
         let parts = match self {
             Place::Directory(path) => return group_above(path),
-            Place::Url(url, _) => UrlParts::of(url),
+            Place::Url(url, ..) => UrlParts::of(url),
         };
         let names: Vec<&str> = parts.path.split('/').filter(|name| !name.is_empty()).collect();
         (0..names.len()).rev().find_map(|kept| {
@@ -99,12 +116,16 @@ impl Place {
     fn with_url(&self, url: String) -> Place {
         match self {
             Place::Directory(path) => Place::Directory(path.clone()),
-            Place::Url(_, options) => Place::Url(url, options.clone()),
+            Place::Url(_, options, cache) => Place::Url(url, options.clone(), cache.clone()),
         }
     }
 }
 
 impl UrlArguments {
+    fn cache(&self) -> Option<CacheConfig> {
+        CacheConfig::sized(self.cache, self.cache_dir.clone())
+    }
+
     fn options(&self) -> anyhow::Result<CloudOptions> {
         let mut options = CloudOptions::new();
         for option in &self.options {
@@ -180,7 +201,7 @@ mod tests {
     fn wrong_options_are_told_without_their_values() {
         let wrong = |options: &[&str]| {
             let options = options.iter().map(|option| (*option).to_owned()).collect();
-            let arguments = UrlArguments { options, anon: false };
+            let arguments = UrlArguments { options, anon: false, cache: None, cache_dir: None };
             Place::new(Path::new("s3://bucket/a"), &arguments).err().map(|error| error.to_string())
         };
         assert!(

@@ -60,6 +60,8 @@ mod media;
 mod medium;
 mod oversize;
 mod parking;
+#[cfg(any(feature = "cache", feature = "cloud"))]
+mod per_process;
 mod random;
 mod ranges;
 mod remote;

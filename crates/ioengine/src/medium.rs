@@ -212,6 +212,16 @@ pub trait RemoteSource: Send + Sync {
     fn id(&self) -> MediumId;
     /// What the medium is, for people, without secrets.
     fn describe(&self) -> String;
+    /// What tells the medium from all others, in other processes and later too: equal only where equal keys are the same
+    /// objects, asked for by the same. `None` where the medium cannot tell. Without secrets: it is stored. May block as long
+    /// as it takes to read the files that name the service and its logins; makes no request.
+    ///
+    /// # Errors
+    ///
+    /// Why the medium cannot be connected to.
+    fn lasting_name(&self) -> Result<Option<Arc<str>>, Error> {
+        Ok(None)
+    }
     /// Current costs; may move as the source learns.
     fn cost(&self) -> CostModel;
     /// Starts a fetch and returns at once. `reply` must be completed; dropping it reports an error.

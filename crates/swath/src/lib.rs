@@ -25,6 +25,8 @@ pub use swath_codecs as codecs;
 pub use swath_ioengine as ioengine;
 #[cfg(feature = "cloud")]
 pub use swath_ioengine::CloudOptions;
+#[cfg(feature = "cache")]
+pub use swath_ioengine::{CacheConfig, CacheStats, CacheTier};
 pub use swath_zarr_front::{
     Array, ArrayCodecs, ArrayData, ArrayMetadata, AxisKind, AxisSelection, ChunkKeyEncoding, Consolidated,
     ConsolidatedNode, DataType, DecodedCache, Error, ErrorKind, FillValue, Group, GroupMetadata,

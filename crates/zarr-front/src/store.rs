@@ -8,6 +8,8 @@ use swath_ioengine::{
     ByteRange, Engine, Entry, FileAccess, LocalFiles, Medium, MemoryMedium, ObjectRef, RangeRead,
     RemoteStats, RunOptions,
 };
+#[cfg(feature = "cache")]
+use swath_ioengine::{CacheStats, CacheTier};
 
 /// Largest metadata document that is read, in bytes. Consolidated metadata of tens of thousands of arrays fits.
 const DOCUMENT_BYTES_MAX: u64 = 256 << 20;
@@ -21,6 +23,8 @@ pub struct Store {
     /// What people call it.
     name: Arc<str>,
     recipe: Option<Arc<StoreRecipe>>,
+    #[cfg(feature = "cache")]
+    cache: Option<CacheTier>,
 }
 
 /// What it takes to open a store again, in another process even, without secrets.
@@ -56,7 +60,7 @@ impl Store {
         let absolute =
             std::path::absolute(path).ok().and_then(|path| path.into_os_string().into_string().ok());
         let recipe = absolute.map(|url| Arc::new(StoreRecipe { url, ..StoreRecipe::default() }));
-        Ok(Store { medium: files.medium(), prefix: Arc::from(""), name, recipe })
+        Ok(Store { name, recipe, ..Store::new(files.medium(), "", "") })
     }
 
     /// Objects in memory.
@@ -68,13 +72,38 @@ impl Store {
     pub fn new(medium: Medium, prefix: &str, name: &str) -> Store {
         let prefix = prefix.trim_matches('/');
         let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
-        Store { medium, prefix: prefix.into(), name: name.into(), recipe: None }
+        Store {
+            medium,
+            prefix: prefix.into(),
+            name: name.into(),
+            recipe: None,
+            #[cfg(feature = "cache")]
+            cache: None,
+        }
     }
 
     /// The same store, which says how it is opened again.
     #[cfg(feature = "cloud")]
     pub(crate) fn with_recipe(self, recipe: StoreRecipe) -> Store {
         Store { recipe: Some(Arc::new(recipe)), ..self }
+    }
+
+    /// The same store, whose bytes are kept in a cache as they are read. Stores that are not behind a network come back as
+    /// they are, and so does one with a cache. A store of a medium that has no
+    /// [lasting name](swath_ioengine::RemoteSource::lasting_name) is read as without a cache.
+    #[cfg(feature = "cache")]
+    #[must_use]
+    pub fn with_cache(self, cache: &CacheTier) -> Store {
+        if !self.is_remote() || self.cache.is_some() {
+            return self;
+        }
+        Store { medium: cache.wrap_named(&self.medium), cache: Some(cache.clone()), ..self }
+    }
+
+    /// What the store's cache counted in this process, for all stores that share it; `None` without one.
+    #[cfg(feature = "cache")]
+    pub fn cache_stats(&self) -> Option<CacheStats> {
+        self.cache.as_ref().map(CacheTier::stats)
     }
 
     /// What people call the store: its path, `memory`, or its URL without credentials.

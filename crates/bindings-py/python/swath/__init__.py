@@ -4,11 +4,14 @@
 many at once. Every error is a ``swath.SwathError``.
 """
 
+import atexit
+
 from swath._swath import (
     Array,
     Group,
     Info,
     __version__,
+    _flush_caches,
     open,
     open_array,
     open_group,
@@ -31,6 +34,9 @@ from swath.errors import (
     UnsupportedError,
     UnsupportedSelectionError,
 )
+
+# What is cached on disk outlives arrays that live until Python ends.
+atexit.register(_flush_caches)
 
 __all__ = [
     "Array",

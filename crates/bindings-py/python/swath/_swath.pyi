@@ -258,6 +258,11 @@ class Array:
             from a request to the first byte of its answer; `request_cost_ns` and `byte_cost_ns`, what one
             more request and one more byte cost as measured, 0 before; and `endpoint`. Divide
             `bytes_received` by `swath.stats()["bytes_wanted"]` for what was read in vain.
+            `cache` is None, or a dict of what the cache of `swath.open(..., cache=...)` counted for all that
+            share it: `hits`, answered without a request; `misses`, of which `partial` needed one for some of
+            their bytes; `shared`, that waited for another's request; `checks` whether an object changed and
+            `changes` found; `bytes_from_memory`, `bytes_from_files` and `bytes_from_storage`; what is held,
+            `memory_bytes` and `file_bytes`; and ranges `dropped` before they were stored or found `corrupt`.
 
         Examples
         --------
@@ -428,6 +433,11 @@ class Group:
             from a request to the first byte of its answer; `request_cost_ns` and `byte_cost_ns`, what one
             more request and one more byte cost as measured, 0 before; and `endpoint`. Divide
             `bytes_received` by `swath.stats()["bytes_wanted"]` for what was read in vain.
+            `cache` is None, or a dict of what the cache of `swath.open(..., cache=...)` counted for all that
+            share it: `hits`, answered without a request; `misses`, of which `partial` needed one for some of
+            their bytes; `shared`, that waited for another's request; `checks` whether an object changed and
+            `changes` found; `bytes_from_memory`, `bytes_from_files` and `bytes_from_storage`; what is held,
+            `memory_bytes` and `file_bytes`; and ranges `dropped` before they were stored or found `corrupt`.
 
         Examples
         --------
@@ -456,6 +466,9 @@ def open(
     *,
     storage_options: Mapping[str, Any] | None = None,
     decoded_cache_bytes: int = 0,
+    cache: int | str | None = None,
+    cache_dir: str | PathLike[str] | None = None,
+    cache_freshness: Literal["checked", "immutable"] | float | None = None,
 ) -> Array | Group:
     """Open the array or group stored in a directory or at a URL.
 
@@ -482,6 +495,20 @@ def open(
         reading them again needs no decoding. They count only as long as what is stored did not change.
         Uncompressed chunks are not kept: reading them costs no more than copying them. A copy made
         by pickling or forking has a cache of its own.
+    cache : int or str, optional
+        How many bytes that were read over a network are kept, such as 500_000_000, "2GB" or "512MiB":
+        in memory, or in files where `cache_dir` is given, and then a sixteenth of it, at most 256 MiB, in
+        memory besides. What is cached is read again without a request. Arrays and groups of one process
+        that are opened with equal `cache`, `cache_dir` and `cache_freshness` share it, and it goes with
+        the last of them; processes have memory of their own. Local files and `memory://` are never
+        cached, whatever is given here.
+    cache_dir : str or os.PathLike, optional
+        A folder for the cache's files, made where there is none; 64 GiB of files unless `cache` is given.
+        Several processes may use it at once, and later ones read what is there.
+    cache_freshness : {"checked", "immutable"} or float, default "checked"
+        When cached bytes count: "checked", an object that was not confirmed within the last second is
+        asked whether it changed, which costs one small request; a number, the same with so many seconds;
+        "immutable", always, for archives that never change.
 
     Returns
     -------
@@ -512,6 +539,9 @@ def open_array(
     *,
     storage_options: Mapping[str, Any] | None = None,
     decoded_cache_bytes: int = 0,
+    cache: int | str | None = None,
+    cache_dir: str | PathLike[str] | None = None,
+    cache_freshness: Literal["checked", "immutable"] | float | None = None,
 ) -> Array:
     """Open the array stored in a directory or at a URL.
 
@@ -528,6 +558,8 @@ def open_array(
         decoding. They count only as long as what is stored did not change. Uncompressed chunks are not
         kept: reading them costs no more than copying them. A copy made by pickling or forking has a
         cache of its own.
+    cache, cache_dir, cache_freshness : optional
+        As for `open`.
 
     Returns
     -------
@@ -552,6 +584,9 @@ def open_group(
     *,
     storage_options: Mapping[str, Any] | None = None,
     decoded_cache_bytes: int = 0,
+    cache: int | str | None = None,
+    cache_dir: str | PathLike[str] | None = None,
+    cache_freshness: Literal["checked", "immutable"] | float | None = None,
 ) -> Group:
     """Open the group stored in a directory or at a URL.
 
@@ -568,6 +603,8 @@ def open_group(
         that reading them again needs no decoding. They count only as long as their file did not
         change. Uncompressed chunks are not kept: reading them costs no more than copying them. A
         copy made by pickling or forking has a cache of its own.
+    cache, cache_dir, cache_freshness : optional
+        As for `open`.
 
     Returns
     -------
@@ -585,6 +622,9 @@ def open_group(
     >>> swath.open_group("archive.zarr").keys()
     ('latitude', 'longitude', 't2m')
     """
+
+def _flush_caches() -> None:
+    """Wait until what is cached is in the files; swath does so when Python ends."""
 
 def set_file_access(
     way: Literal["probe", "mapped", "buffered", "direct", "io_uring", "pread"] | None,

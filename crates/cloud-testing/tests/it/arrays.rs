@@ -57,7 +57,8 @@ fn v3(chunk_shape: [u64; 2], codecs: &Value) -> Value {
 
 /// A group of three arrays of the same elements.
 fn put_group(stand: &Stand) {
-    let put = |key: &str, document: &Value| stand.put(&format!("data/{key}"), document.to_string().into_bytes());
+    let put =
+        |key: &str, document: &Value| stand.put(&format!("data/{key}"), document.to_string().into_bytes());
     let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
     let sharded = json!([{"name": "sharding_indexed", "configuration": {
         "chunk_shape": CHUNK, "codecs": [bytes], "index_codecs": [bytes], "index_location": "end",
@@ -91,7 +92,8 @@ fn slice(range: &std::ops::Range<u64>) -> AxisSelection {
 fn check_array(array: &Array) {
     assert_eq!(array.shape(), SHAPE);
     assert!(array.read(&Selection::all()).unwrap().as_bytes() == region(0..SHAPE[0], 0..SHAPE[1]));
-    let crops = [(0..1, 0..1), (3..17, 4..26), (20..21, 30..31), (5..6, 0..31), (0..21, 7..8), (7..9, 14..16)];
+    let crops =
+        [(0..1, 0..1), (3..17, 4..26), (20..21, 30..31), (5..6, 0..31), (0..21, 7..8), (7..9, 14..16)];
     let selections: Vec<Selection> =
         crops.iter().map(|(rows, columns)| Selection::new(vec![slice(rows), slice(columns)])).collect();
     let read = array.read_many(&selections).unwrap();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// What a [`CacheTier`](crate::CacheTier) may take, and how old what it answers may be.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheConfig {
     /// Bytes of memory for cached ranges, what their bookkeeping takes included. Zero keeps none in memory.
     pub memory_bytes: u64,
@@ -35,6 +35,28 @@ impl Default for CacheConfig {
             write_queue_bytes: 64 << 20,
             freshness: Freshness::Checked,
             check_interval: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Of a cache with files the most that is kept in memory besides, unless more is asked for. Hits from files that the system
+/// has in memory cost some microseconds, and every process has its own.
+const MEMORY_BESIDE_FILES_MAX: u64 = 256 << 20;
+
+impl CacheConfig {
+    /// A cache as people ask for one, by a size and perhaps a folder. Without a folder the size is that of memory. With one
+    /// it is that of the files, 64 GiB unless given, and a sixteenth of it, at most 256 MiB, is kept in memory besides.
+    /// `None` where neither is given, and for a size of 0.
+    pub fn sized(bytes: Option<u64>, folder: Option<PathBuf>) -> Option<CacheConfig> {
+        let default = CacheConfig::default();
+        let bytes_max = bytes.unwrap_or(default.disk_bytes);
+        match (bytes, folder) {
+            (None, None) | (Some(0), _) => None,
+            (Some(memory_bytes), None) => Some(CacheConfig { memory_bytes, ..default }),
+            (_, folder) => {
+                let memory_bytes = (bytes_max / 16).min(MEMORY_BESIDE_FILES_MAX);
+                Some(CacheConfig { memory_bytes, folder, disk_bytes: bytes_max, ..default })
+            }
         }
     }
 }
@@ -99,6 +121,20 @@ fn fraction_of(digits: &str, scale: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_size_is_of_memory_or_of_files() {
+        let folder = || Some(PathBuf::from("a"));
+        let sizes = |bytes, folder| {
+            CacheConfig::sized(bytes, folder)
+                .map(|config| (config.memory_bytes, config.folder.map(|_| config.disk_bytes)))
+        };
+        assert_eq!(sizes(None, None), None);
+        assert_eq!((sizes(Some(0), None), sizes(Some(0), folder())), (None, None));
+        assert_eq!(sizes(Some(1 << 33), None), Some((1 << 33, None)));
+        assert_eq!(sizes(Some(1 << 20), folder()), Some((1 << 16, Some(1 << 20))));
+        assert_eq!(sizes(None, folder()), Some((256 << 20, Some(64 << 30))));
+    }
 
     #[test]
     fn sizes_are_read_as_people_write_them() {

@@ -9,6 +9,7 @@ mod extents;
 mod flights;
 mod memory;
 mod object;
+mod shared;
 mod source;
 mod stats;
 mod table;

@@ -6,9 +6,10 @@ use super::flights::{Ask, Departure, Purpose};
 use super::object::{Dropped, Object, State, Wanted, now_ns};
 use super::table::Table;
 use super::tier::{Generations, Tier};
+use crate::per_process::PerProcess;
 use crate::{
     ByteRange, CostModel, Entry, Error, ErrorKind, FetchRequest, Fetched, Freshness, Identity, MediumId,
-    PutCondition, RemoteSource, RemoteStats, Reply, fork, storage_len,
+    PutCondition, RemoteSource, RemoteStats, Reply, storage_len,
 };
 use bytes::Bytes;
 use std::sync::Arc;
@@ -17,9 +18,11 @@ use std::time::Duration;
 /// A source with a cache in front.
 pub(super) struct CachedSource {
     generations: Arc<Generations>,
-    name: Arc<str>,
-    /// Of the process that made this.
-    front: Arc<Front>,
+    source: Arc<dyn RemoteSource>,
+    /// The user's; `None` for the source's own.
+    name: Option<Arc<str>>,
+    /// `None` where the source has no name. Of the connection that is in use: a forked child has another.
+    fronts: PerProcess<Option<Arc<Front>>>,
 }
 
 /// One process's cache in front of one source.
@@ -51,64 +54,81 @@ impl CachedSource {
     pub(super) fn new(
         generations: Arc<Generations>,
         source: Arc<dyn RemoteSource>,
-        name: &str,
+        name: Option<&str>,
     ) -> CachedSource {
-        let tier = Arc::clone(generations.current());
-        let table = tier.catalog.table(name);
-        CachedSource { generations, name: Arc::from(name), front: Arc::new(Front { tier, table, source }) }
+        CachedSource { generations, source, name: name.map(Arc::from), fronts: PerProcess::new() }
     }
 
-    fn front(&self) -> Arc<Front> {
-        if self.front.tier.generation == fork::generation() {
-            return Arc::clone(&self.front);
+    /// What answers in this process; nothing where the source has no name, or none that can be had now: it then says why
+    /// when it is asked for bytes.
+    fn front(&self) -> Option<&Arc<Front>> {
+        let make = || {
+            let name = match &self.name {
+                Some(name) => Some(Arc::clone(name)),
+                None => self.source.lasting_name()?,
+            };
+            let tier = Arc::clone(self.generations.current());
+            let front = |table| Arc::new(Front { tier, table, source: Arc::clone(&self.source) });
+            Ok(name.map(|name| front(self.generations.current().catalog.table(&name))))
+        };
+        self.fronts.get(make).ok()?.as_ref()
+    }
+
+    fn invalidate(&self, key: &str) {
+        if let Some(front) = self.front() {
+            front.invalidate(&Arc::from(key));
         }
-        let tier = Arc::clone(self.generations.current());
-        let table = tier.catalog.table(&self.name);
-        Arc::new(Front { tier, table, source: Arc::clone(&self.front.source) })
     }
 }
 
 impl RemoteSource for CachedSource {
     fn id(&self) -> MediumId {
-        self.front.source.id()
+        self.source.id()
     }
 
     fn describe(&self) -> String {
-        let config = &self.front.tier.config;
+        let config = self.generations.config();
         let files = config.folder.as_ref().map_or(String::new(), |folder| {
             format!(" and {} bytes of files in {}", config.disk_bytes, folder.display())
         });
         let memory = config.memory_bytes;
-        format!("{}, behind a cache of {memory} bytes of memory{files}", self.front.source.describe())
+        format!("{}, behind a cache of {memory} bytes of memory{files}", self.source.describe())
+    }
+
+    fn lasting_name(&self) -> Result<Option<Arc<str>>, Error> {
+        self.source.lasting_name()
     }
 
     fn cost(&self) -> CostModel {
-        self.front.source.cost()
+        self.source.cost()
     }
 
     fn fetch(&self, request: FetchRequest, reply: Reply) {
-        self.front().begin(Ask::new(request, reply));
+        match self.front() {
+            Some(front) => front.begin(Ask::new(request, reply)),
+            None => self.source.fetch(request, reply),
+        }
     }
 
     fn list(&self, prefix: &str) -> Result<Vec<Entry>, Error> {
-        self.front.source.list(prefix)
+        self.source.list(prefix)
     }
 
     fn put(&self, key: &str, bytes: Bytes, condition: &PutCondition) -> Result<Option<Identity>, Error> {
-        let result = self.front.source.put(key, bytes, condition);
+        let result = self.source.put(key, bytes, condition);
         // Also where it failed: it may have been written all the same.
-        self.front().invalidate(&Arc::from(key));
+        self.invalidate(key);
         result
     }
 
     fn delete(&self, key: &str) -> Result<(), Error> {
-        let result = self.front.source.delete(key);
-        self.front().invalidate(&Arc::from(key));
+        let result = self.source.delete(key);
+        self.invalidate(key);
         result
     }
 
     fn stats(&self) -> RemoteStats {
-        self.front.source.stats()
+        self.source.stats()
     }
 }
 

@@ -30,7 +30,7 @@ use std::sync::{Arc, OnceLock};
 ///
 /// **Fork.** A forked child begins with an empty memory and its own place in the folder.
 #[derive(Clone)]
-pub struct CacheTier(Arc<Generations>);
+pub struct CacheTier(pub(super) Arc<Generations>);
 
 /// A cache for each process that a fork made of this one. A child leaves its parent's alone, whose locks may be held by
 /// threads that it does not have. `next` is set in children only, so a child finds it as untouched as its parent left it.
@@ -42,8 +42,6 @@ pub(super) struct Generations {
 
 /// One process's cache.
 pub(super) struct Tier {
-    /// Of the process that made it.
-    pub(super) generation: u64,
     pub(super) config: CacheConfig,
     pub(super) catalog: Arc<Catalog>,
     pub(super) disk: Option<Disk>,
@@ -66,12 +64,19 @@ impl CacheTier {
     /// objects, whoever reads them (`s3://bucket`, and the endpoint where it is not the usual one). It must not hold secrets:
     /// it is stored.
     pub fn wrap(&self, medium: &Medium, name: &str) -> Medium {
-        match medium {
-            Medium::Local(_) => medium.clone(),
-            Medium::Remote(source) => {
-                Medium::Remote(Arc::new(CachedSource::new(Arc::clone(&self.0), Arc::clone(source), name)))
-            }
-        }
+        self.in_front(medium, Some(name))
+    }
+
+    /// As [`wrap`](CacheTier::wrap), by the medium's own name: that of the service, the bucket or container, and who asks,
+    /// as URL, options, environment and profiles give them at the first fetch. Media without one are not cached.
+    pub fn wrap_named(&self, medium: &Medium) -> Medium {
+        self.in_front(medium, None)
+    }
+
+    fn in_front(&self, medium: &Medium, name: Option<&str>) -> Medium {
+        let Medium::Remote(source) = medium else { return medium.clone() };
+        let (generations, source) = (Arc::clone(&self.0), Arc::clone(source));
+        Medium::Remote(Arc::new(CachedSource::new(generations, source, name)))
     }
 
     /// What was counted since the cache was made, in this process.
@@ -111,11 +116,15 @@ impl Tier {
     fn new(config: CacheConfig) -> Result<Tier, Error> {
         let catalog = Catalog::new(config.memory_bytes, config.freshness);
         let disk = Disk::open(&config, &catalog)?;
-        Ok(Tier { generation: fork::generation(), config, catalog, disk })
+        Ok(Tier { config, catalog, disk })
     }
 }
 
 impl Generations {
+    pub(super) fn config(&self) -> &CacheConfig {
+        &self.tier.config
+    }
+
     /// The cache of this process: made anew in a forked child.
     pub(super) fn current(&self) -> &Arc<Tier> {
         let mut found = self;
@@ -133,7 +142,7 @@ impl Generations {
         let tier = Tier::new(config.clone()).unwrap_or_else(|error| {
             tracing::warn!(%error, "a forked process goes on without files for its cache");
             let catalog = Catalog::new(config.memory_bytes, config.freshness);
-            Tier { generation: fork::generation(), config: config.clone(), catalog, disk: None }
+            Tier { config: config.clone(), catalog, disk: None }
         });
         Generations { generation: fork::generation(), tier: Arc::new(tier), next: OnceLock::new() }
     }

@@ -24,7 +24,6 @@ mod medium;
 mod network;
 mod option_names;
 mod options;
-mod per_process;
 mod provider;
 mod received;
 mod retrying;

@@ -17,6 +17,8 @@ use tokio::time::Instant;
 pub(super) struct Service {
     pub(super) store: Arc<dyn ObjectStore>,
     pub(super) endpoint: Arc<Endpoint>,
+    /// See [`RemoteSource::lasting_name`](crate::RemoteSource::lasting_name).
+    pub(super) lasting_name: Option<Arc<str>>,
     pub(super) abilities: Abilities,
     pub(super) settings: CloudSettings,
     /// Where the service sends several ranges of an object at once.

@@ -5,11 +5,11 @@ use super::credentials::Renewal;
 use super::gather::Gather;
 use super::network::{Network, START};
 use super::options::CloudOptions;
-use super::per_process::PerProcess;
 use super::provider::{Abilities, Connected, connect};
 use super::service::Service;
 use super::transport::Transport;
 use crate::medium::{Entry, MediumId, RemoteSource};
+use crate::per_process::PerProcess;
 use crate::remote::{FetchRequest, Reply};
 use crate::{CostModel, Error, ErrorKind, Identity, PutCondition, RemoteStats, fork};
 use bytes::Bytes;
@@ -65,14 +65,24 @@ impl Source {
                 let store = Arc::clone(store);
                 let abilities = ANY_STORE;
                 let renewal = Renewal::default();
-                let (gather, transport) = (None, None);
-                return Ok(Service { store, endpoint, abilities, settings, gather, transport, renewal });
+                let (lasting_name, gather, transport) = (None, None, None);
+                return Ok(Service {
+                    store,
+                    endpoint,
+                    lasting_name,
+                    abilities,
+                    settings,
+                    gather,
+                    transport,
+                    renewal,
+                });
             }
         };
-        let Connected { store, endpoint, abilities, web, transport, renewal } = connected;
+        let Connected { store, endpoint, lasting_name, abilities, web, transport, renewal } = connected;
         let endpoint = network.endpoint(&endpoint, &settings);
         let gather = web.map(|web| Gather::new(web.client, web.root));
-        Ok(Service { store, endpoint, abilities, settings, gather, transport: Some(transport), renewal })
+        let (lasting_name, transport) = (Some(lasting_name), Some(transport));
+        Ok(Service { store, endpoint, lasting_name, abilities, settings, gather, transport, renewal })
     }
 
     /// Runs an operation on the runtime and waits for it.
@@ -96,6 +106,13 @@ impl RemoteSource for Source {
 
     fn describe(&self) -> String {
         self.name.clone()
+    }
+
+    /// Of the connection that requests are made by: a name of options alone could be another one's, where the environment
+    /// changed in between.
+    fn lasting_name(&self) -> Result<Option<Arc<str>>, Error> {
+        let (_, service) = self.service()?;
+        Ok(service.lasting_name.clone())
     }
 
     fn cost(&self) -> CostModel {

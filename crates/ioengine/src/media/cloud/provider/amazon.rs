@@ -1,6 +1,7 @@
 //! S3: Amazon's, and the many that speak like it.
 
 use super::endpoint::{endpoint, origin, with_bucket_in_host};
+use super::lasting_name::lasting_name;
 use super::place::{Form, unsupported};
 use super::region::{Pays, RegionFollower};
 use super::request_layer::{Additions, RequestLayer};
@@ -33,6 +34,8 @@ const PASSED_ON: [(&str, &str); 10] = [
 struct Target {
     /// URL of the service, with the bucket in its host where that was asked for.
     endpoint: String,
+    /// URL of the service, one for all regions whose buckets have names of their own.
+    service: String,
     region: String,
     in_host: bool,
     /// True for Amazon's own hosts, which tell the region of a bucket.
@@ -93,7 +96,16 @@ pub(super) fn build<C: HttpConnector + Clone>(
         lists: true,
         conditional_puts: options.get("conditional_put") != Some("disabled"),
     };
-    Ok(Built { store: Arc::new(store), endpoint: service, abilities, web: None, connector, renewal })
+    let lasting_name = lasting_name(context, &target.service, "");
+    Ok(Built {
+        store: Arc::new(store),
+        endpoint: service,
+        lasting_name,
+        abilities,
+        web: None,
+        connector,
+        renewal,
+    })
 }
 
 fn target(context: Context<'_>, settings: &AmazonSettings) -> Result<Target, Error> {
@@ -122,8 +134,10 @@ fn target(context: Context<'_>, settings: &AmazonSettings) -> Result<Target, Err
         Some(_) => options.truth("virtual_hosted_style_request")?,
         None => options.get("addressing_style").or(settings.addressing_style.as_deref()) == Some("virtual"),
     };
-    let endpoint = if in_host { with_bucket_in_host(&service, &place.bucket)? } else { service };
-    Ok(Target { endpoint, region, in_host, is_amazon, is_express })
+    let endpoint = if in_host { with_bucket_in_host(&service, &place.bucket)? } else { service.clone() };
+    // The region is often left out, and Amazon finds the bucket by its name all the same.
+    let service = if given.is_none() && !is_express { format!("https://s3.{suffix}") } else { service };
+    Ok(Target { endpoint, service, region, in_host, is_amazon, is_express })
 }
 
 /// Headers that options give. Amazon refuses headers of its own that are not signed, and these are put on after that.

@@ -1,6 +1,7 @@
 //! Azure Blob Storage.
 
 use super::endpoint::{endpoint, origin};
+use super::lasting_name::lasting_name;
 use super::place::{Form, unsupported};
 use super::request_layer::{Additions, RequestLayer};
 use super::{Abilities, Built, Context, client_options, no_retries};
@@ -56,7 +57,7 @@ pub(super) fn build<C: HttpConnector + Clone>(
     let mut builder = MicrosoftAzureBuilder::new()
         .with_account(&account.name)
         .with_container_name(&place.bucket)
-        .with_endpoint(account.endpoint)
+        .with_endpoint(account.endpoint.clone())
         .with_credentials(credentials)
         .with_skip_signature(unsigned)
         .with_client_options(client_options(options))
@@ -72,7 +73,16 @@ pub(super) fn build<C: HttpConnector + Clone>(
     }
     let store = builder.build().map_err(|_| unsupported("the options of Azure cannot be used together"))?;
     let abilities = Abilities { suffix_ranges: false, lists: true, conditional_puts: true };
-    Ok(Built { store: Arc::new(store), endpoint: service, abilities, web: None, connector, renewal })
+    let lasting_name = lasting_name(context, &account.endpoint, &account.name);
+    Ok(Built {
+        store: Arc::new(store),
+        endpoint: service,
+        lasting_name,
+        abilities,
+        web: None,
+        connector,
+        renewal,
+    })
 }
 
 /// The connection string of an option, or of the environment where neither URL nor options name another account.

@@ -1,6 +1,7 @@
 //! Google Cloud Storage.
 
 use super::endpoint::{endpoint, origin};
+use super::lasting_name::lasting_name;
 use super::place::{Form, unsupported};
 use super::request_layer::{Additions, RequestLayer};
 use super::{Abilities, Built, Context, client_options, no_retries};
@@ -61,7 +62,16 @@ pub(super) fn build<C: HttpConnector + Clone>(
         .build()
         .map_err(|_| unsupported("the options of Google Cloud Storage cannot be used together"))?;
     let abilities = Abilities { suffix_ranges: true, lists: true, conditional_puts: true };
-    Ok(Built { store: Arc::new(store), endpoint: service, abilities, web: None, connector, renewal })
+    let lasting_name = lasting_name(context, &endpoint, "");
+    Ok(Built {
+        store: Arc::new(store),
+        endpoint: service,
+        lasting_name,
+        abilities,
+        web: None,
+        connector,
+        renewal,
+    })
 }
 
 /// URL of the service: of the URL, by option, of an emulator, as the account's file says (fake servers do), Google's.

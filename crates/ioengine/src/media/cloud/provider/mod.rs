@@ -6,6 +6,7 @@ mod endpoint;
 mod google;
 mod hosts;
 mod key;
+mod lasting_name;
 mod place;
 mod proxy;
 mod region;
@@ -45,6 +46,8 @@ pub(crate) struct Connected {
     pub(crate) store: Arc<dyn ObjectStore>,
     /// What shares limits and costs: scheme, host and port of the service.
     pub(crate) endpoint: Arc<str>,
+    /// See [`RemoteSource::lasting_name`](crate::RemoteSource::lasting_name).
+    pub(crate) lasting_name: Arc<str>,
     /// What the service can do.
     pub(crate) abilities: Abilities,
     /// Of plain web servers: a way around object_store, for what it cannot ask for.
@@ -103,14 +106,15 @@ pub(crate) fn connect(
     transport: impl FnOnce(TransportSettings) -> Result<Transport, Error>,
 ) -> Result<Connected, Error> {
     let built = build(url, options, &Environment::of_process(), transport)?;
-    let Built { store, endpoint, abilities, web, connector, renewal } = built;
-    Ok(Connected { store, endpoint, abilities, web, transport: connector, renewal })
+    let Built { store, endpoint, lasting_name, abilities, web, connector, renewal } = built;
+    Ok(Connected { store, endpoint, lasting_name, abilities, web, transport: connector, renewal })
 }
 
 /// A store, and what it was built on.
 struct Built<C> {
     store: Arc<dyn ObjectStore>,
     endpoint: Arc<str>,
+    lasting_name: Arc<str>,
     abilities: Abilities,
     web: Option<WebServer>,
     connector: C,

@@ -1,5 +1,6 @@
 //! URLs and options against the requests that come of them.
 
+mod lasting_names;
 mod renewal;
 mod requests;
 mod secrets;

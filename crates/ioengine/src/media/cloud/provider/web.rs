@@ -1,5 +1,6 @@
 //! Plain web servers: only their reading is used, by ranges.
 
+use super::lasting_name::lasting_name;
 use super::place::unsupported;
 use super::request_layer::{Additions, RequestLayer};
 use super::{Abilities, Built, Context, WebServer, client_options, no_retries};
@@ -47,9 +48,11 @@ pub(super) fn build<C: HttpConnector + Clone>(
         .map_err(|_| unusable())?;
     let abilities = Abilities { suffix_ranges: true, lists: false, conditional_puts: false };
     let web = Some(WebServer { client, root });
+    let lasting_name = lasting_name(context, &origin, "");
     Ok(Built {
         store: Arc::new(store),
         endpoint: origin,
+        lasting_name,
         abilities,
         web,
         connector,

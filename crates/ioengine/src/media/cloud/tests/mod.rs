@@ -20,6 +20,7 @@ const BOUNDS: Bounds = Bounds { min: 1, initial: 64, max: 64 };
 /// A service over a store, with a plain web server's abilities and ranges from the end.
 fn service(store: Arc<dyn ObjectStore>, settings: CloudSettings) -> Service {
     Service {
+        lasting_name: None,
         store,
         endpoint: Arc::new(Endpoint::new(Arc::from("http://test"), BOUNDS)),
         abilities: Abilities { suffix_ranges: true, lists: false, conditional_puts: false },

@@ -10,7 +10,7 @@ use std::sync::{Mutex, OnceLock};
 /// a change by a thread that the child does not have. Nor does the child touch a lock that its parent may hold: each
 /// generation has a node with locks of its own, and a process only looks past the nodes before its own.
 #[derive(Debug)]
-pub(super) struct PerProcess<T> {
+pub(crate) struct PerProcess<T> {
     first: Node<T>,
 }
 
@@ -23,7 +23,7 @@ struct Node<T> {
 }
 
 impl<T> PerProcess<T> {
-    pub(super) const fn new() -> PerProcess<T> {
+    pub(crate) const fn new() -> PerProcess<T> {
         PerProcess { first: Node::new() }
     }
 
@@ -32,7 +32,7 @@ impl<T> PerProcess<T> {
     /// # Errors
     ///
     /// What `make` failed with; the next call tries again.
-    pub(super) fn get(&self, make: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
+    pub(crate) fn get(&self, make: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
         let mut node = &self.first;
         for _ in 0..fork::generation() {
             node = node.next.get_or_init(|| Box::new(Node::new()));
@@ -49,7 +49,7 @@ impl<T> PerProcess<T> {
     }
 
     /// This process's value, where it was made.
-    pub(super) fn made(&self) -> Option<&T> {
+    pub(crate) fn made(&self) -> Option<&T> {
         let mut node = &self.first;
         for _ in 0..fork::generation() {
             node = node.next.get()?;
