@@ -11,3 +11,4 @@ mod stored;
 mod swath;
 mod url;
 mod usage;
+mod web;

@@ -2,6 +2,7 @@
 
 use crate::stored::hierarchy;
 use crate::swath::run;
+use crate::web::Web;
 use serde_json::json;
 use std::path::Path;
 
@@ -47,4 +48,37 @@ fn what_is_wrong_is_one_line_without_values() {
         let line = run(folder.path(), arguments).error(1);
         assert!(line.contains(part) && !line.contains("S3CRET"), "{arguments:?}: {line}");
     }
+}
+
+#[test]
+fn later_commands_read_from_the_files_of_the_cache() {
+    let (folder, cache) = (hierarchy(), tempfile::tempdir().unwrap());
+    let web = Web::of(folder.path());
+    let (url, files) = (format!("{}/grid", web.url), cache.path().join("made"));
+    let bench = |more: &[&str]| {
+        let mut arguments = vec!["bench", &url, "--crop", "2,2", "--count", "20", "--json"];
+        arguments.extend(more);
+        run(folder.path(), &arguments).json()
+    };
+    assert_eq!(bench(&[])["cache"], json!(null));
+    let in_memory = bench(&["--cache", "1MB"]);
+    assert!(0 < in_memory["cache"]["hits"].as_u64().unwrap(), "{in_memory}");
+    assert_eq!(in_memory["cache"]["disk_bytes"], json!(0));
+    let settings = ["--cache-dir", files.to_str().unwrap(), "--cache", "64MB"];
+    let read = || {
+        let mut arguments = vec!["read", &url, "--json"];
+        arguments.extend(settings);
+        run(folder.path(), &arguments).json()
+    };
+    let first = read();
+    let before = web.requests();
+    assert_eq!(first, read());
+    let again = bench(&settings);
+    assert_eq!(again["cache"]["bytes_from_source"], json!(0), "{again}");
+    assert!(0 < again["cache"]["bytes_from_disk"].as_u64().unwrap(), "{again}");
+    assert!(again["cache"]["misses"] == json!(0) && before < web.requests(), "only checks are asked for");
+    let text = run(folder.path(), &["bench", &url, "--crop", "2,2", "--count", "5", "--cache", "1MB"]).text();
+    assert!(text.contains("cache hits") && text.contains("from memory"), "{text}");
+    let line = run(folder.path(), &["info", &url, "--cache", "much"]).error(2);
+    assert!(line.contains("--cache") && line.contains("much"), "{line}");
 }

@@ -4,6 +4,7 @@ mod answers;
 mod changes;
 mod files;
 mod killed;
+mod names;
 mod sharing;
 
 use super::CacheConfig;

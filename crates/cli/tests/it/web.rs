@@ -1,0 +1,70 @@
+//! A web server of a folder, for one test.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A server on loopback; its threads end with the process.
+pub(crate) struct Web {
+    pub(crate) url: String,
+    requests: Arc<AtomicU64>,
+}
+
+impl Web {
+    pub(crate) fn of(folder: &Path) -> Web {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (requests, folder) = (Arc::new(AtomicU64::new(0)), folder.to_owned());
+        let counted = Arc::clone(&requests);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (folder, counted) = (folder.clone(), Arc::clone(&counted));
+                std::thread::spawn(move || serve(&stream, &folder, &counted));
+            }
+        });
+        Web { url, requests }
+    }
+
+    /// Requests for objects that are there.
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::SeqCst)
+    }
+}
+
+/// Answers requests until the client closes the connection.
+fn serve(mut stream: &TcpStream, folder: &Path, counted: &AtomicU64) {
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    while let Some(first) = lines.next() {
+        let head: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
+        let path: PathBuf = first.split(' ').nth(1).unwrap_or_default().trim_start_matches('/').into();
+        let Ok(body) = std::fs::read(folder.join(path)) else {
+            let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+            continue;
+        };
+        counted.fetch_add(1, Ordering::SeqCst);
+        let range = head.iter().find_map(|line| {
+            let (name, value) = line.split_once(": ")?;
+            name.eq_ignore_ascii_case("range").then(|| value.strip_prefix("bytes=")).flatten()
+        });
+        let (start, stop) = range.map_or((0, body.len()), |range| part(range, body.len()));
+        let (status, length) = (if range.is_some() { "206 Partial Content" } else { "200 OK" }, stop - start);
+        let whole = body.len();
+        let answer = format!(
+            "HTTP/1.1 {status}\r\nETag: \"1\"\r\nAccept-Ranges: bytes\r\nContent-Length: {length}\r\n\
+             Content-Range: bytes {start}-{}/{whole}\r\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\n\r\n",
+            stop.saturating_sub(1),
+        );
+        let _ = stream.write_all(answer.as_bytes()).and_then(|()| stream.write_all(&body[start..stop]));
+    }
+}
+
+fn part(range: &str, len: usize) -> (usize, usize) {
+    let (first, last) = range.split_once('-').unwrap();
+    match (first.parse::<usize>(), last.parse::<usize>()) {
+        (Ok(first), Ok(last)) => (first, len.min(last + 1)),
+        (Ok(first), Err(_)) => (first, len),
+        (Err(_), last) => (len.saturating_sub(last.unwrap()), len),
+    }
+}
