@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::time::Duration;
 use swath::ioengine::{Freshness, cache_bytes};
-use swath::{CacheConfig, CacheTier, Error, ErrorKind, Store};
+use swath::{CacheConfig, CacheTier, Error, Store};
 
 /// A number of bytes, or a text such as "2GB".
 #[derive(FromPyObject)]
@@ -47,13 +47,13 @@ impl CacheArguments {
     ///
     /// # Errors
     ///
-    /// `Invalid` for a size or a freshness that is none.
-    pub(crate) fn settings(self) -> Result<Option<CacheSettings>, Error> {
+    /// What was wanted and what was found, for a size or a freshness that is none.
+    pub(crate) fn settings(self) -> Result<Option<CacheSettings>, String> {
         let bytes = match self.size {
             Some(CacheSize::Bytes(bytes)) => Some(bytes),
             Some(CacheSize::Text(text)) => {
                 let read = cache_bytes(&text);
-                Some(read.map_err(|error| invalid(&format!("cache: {}", error.message())))?)
+                Some(read.map_err(|error| format!("cache: {}", error.message()))?)
             }
             None => None,
         };
@@ -67,8 +67,8 @@ impl CacheSettings {
     ///
     /// # Errors
     ///
-    /// `Invalid` for a freshness that is none.
-    pub(crate) fn new(portable: PortableCache) -> Result<Option<CacheSettings>, Error> {
+    /// As [`CacheArguments::settings`].
+    pub(crate) fn new(portable: PortableCache) -> Result<Option<CacheSettings>, String> {
         let (bytes, folder, freshness) = portable.clone();
         let freshness = freshness.map(freshness_of).transpose()?;
         let Some(mut config) = CacheConfig::sized(bytes, folder) else { return Ok(None) };
@@ -95,23 +95,19 @@ impl CacheSettings {
     }
 }
 
-fn freshness_of(given: CacheFreshness) -> Result<Freshness, Error> {
+fn freshness_of(given: CacheFreshness) -> Result<Freshness, String> {
     let wanted = "wanted cache_freshness=\"checked\", \"immutable\" or a number of seconds";
     match given {
         CacheFreshness::Word(word) => match word.as_str() {
             "checked" => Ok(Freshness::Checked),
             "immutable" => Ok(Freshness::Immutable),
-            _ => Err(invalid(&format!("{wanted}, found {word:?}"))),
+            _ => Err(format!("{wanted}, found {word:?}")),
         },
         CacheFreshness::Seconds(seconds) => {
             let time = Duration::try_from_secs_f64(seconds);
-            time.map(Freshness::Ttl).map_err(|_| invalid(&format!("{wanted}, found {seconds}")))
+            time.map(Freshness::Ttl).map_err(|_| format!("{wanted}, found {seconds}"))
         }
     }
-}
-
-fn invalid(message: &str) -> Error {
-    Error::new(ErrorKind::Invalid, message)
 }
 
 /// Wait until what is cached is in the files; swath does so when Python ends.

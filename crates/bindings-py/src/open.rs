@@ -233,7 +233,8 @@ pub(crate) fn reopen_url(
     let (url, options, provider, withheld) = store;
     let remote = Remote::new(Portable { url, options, provider, withheld });
     let remote = remote.map_err(|error| raised(py, &error))?;
-    let cache = cache.map_or(Ok(None), CacheSettings::new).map_err(|error| raised(py, &error))?;
+    let cache = cache.map_or(Ok(None), CacheSettings::new);
+    let cache = cache.map_err(|message| error(py, Class::Invalid, &message, remote.name()))?;
     unopened(py, kind, Location::remote(remote, path, decoded_cache_bytes, cache))
 }
 
@@ -279,8 +280,9 @@ fn location(
     let given = place(store, storage_options)?;
     check_mode(py, mode, &given.url)?;
     let Caches { decoded_cache_bytes, remote } = caches;
-    let cache =
-        remote.settings().map_err(|error| raised_about(py, &error, &without_credentials(&given.url)))?;
+    let cache = remote
+        .settings()
+        .map_err(|message| error(py, Class::Invalid, &message, &without_credentials(&given.url)))?;
     let Some((scheme, _)) = given.url.split_once("://") else {
         check_local(py, &given, Path::new(&given.path))?;
         return Ok(Location::local(Path::new(&given.path), "", decoded_cache_bytes));
