@@ -3,38 +3,23 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A server on loopback; its threads end with the process.
-pub(crate) struct Web {
-    pub(crate) url: String,
-    requests: Arc<AtomicU64>,
-}
-
-impl Web {
-    pub(crate) fn of(folder: &Path) -> Web {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let (requests, folder) = (Arc::new(AtomicU64::new(0)), folder.to_owned());
-        let counted = Arc::clone(&requests);
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (folder, counted) = (folder.clone(), Arc::clone(&counted));
-                std::thread::spawn(move || serve(&stream, &folder, &counted));
-            }
-        });
-        Web { url, requests }
-    }
-
-    /// Requests for objects that are there.
-    pub(crate) fn requests(&self) -> u64 {
-        self.requests.load(Ordering::SeqCst)
-    }
+/// The URL of a server on loopback whose threads end with the process.
+pub(crate) fn serve(folder: &Path) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let folder = folder.to_owned();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let folder = folder.clone();
+            std::thread::spawn(move || answer(&stream, &folder));
+        }
+    });
+    url
 }
 
 /// Answers requests until the client closes the connection.
-fn serve(mut stream: &TcpStream, folder: &Path, counted: &AtomicU64) {
+fn answer(mut stream: &TcpStream, folder: &Path) {
     let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
     while let Some(first) = lines.next() {
         let head: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
@@ -43,7 +28,6 @@ fn serve(mut stream: &TcpStream, folder: &Path, counted: &AtomicU64) {
             let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
             continue;
         };
-        counted.fetch_add(1, Ordering::SeqCst);
         let range = head.iter().find_map(|line| {
             let (name, value) = line.split_once(": ")?;
             name.eq_ignore_ascii_case("range").then(|| value.strip_prefix("bytes=")).flatten()
