@@ -51,7 +51,16 @@ fn service(source: Arc<dyn CredentialSource>, answers: &Answering) -> Service {
     let Built { store, endpoint, abilities, renewal, .. } = built;
     let endpoint = Arc::new(Endpoint::new(endpoint, Bounds { min: 1, initial: 16, max: 16 }));
     let settings = CloudSettings::default();
-    Service { store, endpoint, abilities, settings, gather: None, transport: None, renewal }
+    Service {
+        store,
+        endpoint,
+        lasting_name: None,
+        abilities,
+        settings,
+        gather: None,
+        transport: None,
+        renewal,
+    }
 }
 
 const WHOLE: ByteRange = ByteRange::Whole { len_max: 100 };
@@ -103,7 +112,16 @@ async fn what_was_looked_at_for_keys_is_told() {
     let Built { store, endpoint, abilities, renewal, .. } = built;
     let endpoint = Arc::new(Endpoint::new(endpoint, Bounds { min: 1, initial: 16, max: 16 }));
     let settings = CloudSettings::default();
-    let service = Service { store, endpoint, abilities, settings, gather: None, transport: None, renewal };
+    let service = Service {
+        store,
+        endpoint,
+        lasting_name: None,
+        abilities,
+        settings,
+        gather: None,
+        transport: None,
+        renewal,
+    };
     let error = service.fetch("k", WHOLE, None).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::PermissionDenied);
     for words in ["no credentials for S3 were found", "AWS_ACCESS_KEY_ID", "anon=True"] {
