@@ -5,7 +5,9 @@
 mod arrays;
 mod client;
 mod conformance;
+mod connections;
 mod faults;
+mod gathered;
 mod load;
 mod proxies;
 mod raw;

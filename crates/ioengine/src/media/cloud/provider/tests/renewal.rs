@@ -79,7 +79,8 @@ async fn credentials_that_a_service_refuses_are_renewed_once_for_all() {
         assert_eq!(fetched.unwrap().bytes, "body");
     }
     assert_eq!(source.0.load(Ordering::Relaxed), 2);
-    assert_eq!(answers.asked().len(), 20);
+    // One for each fetch, and one more for each that was refused before the renewal.
+    assert!((11..=20).contains(&answers.asked().len()));
 }
 
 #[tokio::test]
