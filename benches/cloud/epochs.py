@@ -18,7 +18,7 @@ from benches.runner.prepare import prepare
 
 BATCH = 4
 # As swath.open takes them, with the folder.
-CACHE = {"cache": "2GB", "freshness": "immutable"}
+CACHE = {"cache": "2GB", "cache_freshness": "immutable"}
 
 
 def epochs(record: CloudRecord, settings: Settings) -> None:
@@ -30,7 +30,7 @@ def epochs(record: CloudRecord, settings: Settings) -> None:
     found: dict[str, Any] = {
         "latency_ms": LATENCY_MS,
         "batch": BATCH,
-        "freshness": CACHE["freshness"],
+        "freshness": CACHE["cache_freshness"],
         "passes": [],
     }
     record.found["epochs"] = found
