@@ -14,11 +14,11 @@ use crate::remote::{FetchRequest, Reply};
 use crate::{CostModel, Error, ErrorKind, Identity, PutCondition, RemoteStats, fork};
 use bytes::Bytes;
 use object_store::ObjectStore;
+use std::fmt;
 use std::sync::Arc;
 
 /// A bucket, container or web server, as the engine sees it. Holds what is needed to connect, and in each process that used
 /// it the connection.
-#[derive(Debug)]
 pub(super) struct Source {
     id: MediumId,
     /// The root without credentials.
@@ -28,12 +28,18 @@ pub(super) struct Source {
 }
 
 /// Where a source's connection comes from.
-#[derive(Debug)]
 pub(super) enum Origin {
     /// A URL: each process connects by itself.
     Location { url: String, options: CloudOptions, settings: CloudSettings },
     /// A store that somebody else made, in the process of this fork generation.
     Store { store: Arc<dyn ObjectStore>, settings: CloudSettings, generation: u64 },
+}
+
+impl fmt::Debug for Source {
+    /// The name only: the URL may have secrets in it.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Source").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 impl Source {

@@ -123,7 +123,7 @@ impl Answer {
     }
 }
 
-/// A request with headers and a body. `what` names it in errors.
+/// A request with headers, marked as secrets, and a body. `what` names it in errors.
 ///
 /// # Errors
 ///
@@ -139,9 +139,12 @@ pub(super) fn request(
     for (name, value) in headers {
         builder = builder.header(*name, *value);
     }
-    builder.body(body).map_err(|_| {
+    let mut request = builder.body(body).map_err(|_| {
         Error::new(ErrorKind::Unsupported, format!("{what} has a URL or a header that cannot be sent"))
-    })
+    })?;
+    // Another server than the one that was meant gets none of them.
+    request.headers_mut().values_mut().for_each(|value| value.set_sensitive(true));
+    Ok(request)
 }
 
 /// The header of a form.
@@ -150,4 +153,18 @@ pub(super) const FORM: (&str, &str) = ("content-type", "application/x-www-form-u
 /// A text of a JSON object.
 pub(super) fn text<'a>(json: &'a serde_json::Value, name: &str) -> Option<&'a str> {
     json.get(name)?.as_str().filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_marked_as_secrets() {
+        let headers = [("x-amz-sso_bearer_token", "S3CRET"), ("x-any", "S3CRET")];
+        let made =
+            request("a test", Method::GET, "https://host/", &headers, HttpRequestBody::empty()).unwrap();
+        assert!(!format!("{made:?}").contains("S3CRET"), "{made:?}");
+        assert!(made.headers().values().all(http::HeaderValue::is_sensitive));
+    }
 }

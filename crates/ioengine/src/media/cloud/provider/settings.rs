@@ -95,7 +95,6 @@ pub(super) fn transport(context: Context<'_>, endpoint: &str) -> Result<Transpor
         root_certificates: root_certificates(context, verify)?,
         proxy: proxy::settings(options, context.environment, endpoint)?,
         user_agent: options.get("user_agent").map(str::to_owned),
-        headers: Vec::new(),
     })
 }
 

@@ -27,8 +27,8 @@ use crate::{Error, ErrorKind};
 use connect::Dialer;
 use counts::Counts;
 use failure::Failure;
+use http::HeaderValue;
 use http::header::USER_AGENT;
-use http::{HeaderMap, HeaderName, HeaderValue};
 use names::Names;
 use object_store::ClientOptions;
 use object_store::client::{
@@ -61,8 +61,6 @@ pub(crate) struct TransportSettings {
     pub(crate) root_certificates: Vec<Arc<[u8]>>,
     pub(crate) proxy: Option<ProxySettings>,
     pub(crate) user_agent: Option<String>,
-    /// Headers of each request; values may be secrets.
-    pub(crate) headers: Vec<(String, String)>,
 }
 
 /// Which HTTP to speak.
@@ -94,8 +92,6 @@ pub(crate) struct Transport(Arc<Inner>);
 
 struct Inner {
     settings: TransportSettings,
-    /// The headers of the settings.
-    headers: HeaderMap,
     user_agent: HeaderValue,
     tls: Arc<Tls>,
     proxy: Option<Arc<Proxy>>,
@@ -117,18 +113,13 @@ impl Transport {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](ErrorKind::Unsupported) for headers, certificates or proxies that are none.
+    /// [`Unsupported`](ErrorKind::Unsupported) for names of us, certificates or proxies that cannot be used.
     pub(crate) fn new(settings: TransportSettings) -> Result<Transport, Error> {
         let trust = if settings.allow_invalid_certificates { Trust::Anyone } else { Trust::Roots };
         let proxy = settings.proxy.as_ref().map(Proxy::new).transpose()?;
         let user_agent = settings.user_agent.as_deref();
         Ok(Transport(Arc::new(Inner {
-            headers: headers(&settings.headers)?,
-            user_agent: header(
-                "user-agent",
-                user_agent.unwrap_or(concat!("swath/", env!("CARGO_PKG_VERSION"))),
-            )?
-            .1,
+            user_agent: agent(user_agent.unwrap_or(concat!("swath/", env!("CARGO_PKG_VERSION"))))?,
             tls: Arc::new(Tls::new(trust, &settings.root_certificates)?),
             proxy: proxy.map(Arc::new),
             counts: Arc::default(),
@@ -156,14 +147,13 @@ impl Transport {
 
 impl Inner {
     async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, Failure> {
-        request::add_defaults(request.headers_mut(), &self.headers);
         if !request.headers().contains_key(USER_AGENT) {
             request.headers_mut().insert(USER_AGENT, self.user_agent.clone());
         }
         for _ in 0..=REDIRECTS_MAX {
             let answer = self.origin(OriginName::of(request.uri())?).send(&request).await?;
             match redirect::target(&request, &answer)? {
-                Some(target) => redirect::follow(&mut request, target, &self.headers)?,
+                Some(target) => redirect::follow(&mut request, target)?,
                 None => return Ok(answer.map(HttpResponseBody::new)),
             }
         }
@@ -220,9 +210,8 @@ impl fmt::Debug for Transport {
 }
 
 impl fmt::Debug for TransportSettings {
-    /// Without values of headers, which may be secrets, and without certificates.
+    /// Without certificates.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let headers: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
         out.debug_struct("TransportSettings")
             .field("version", &self.version)
             .field("connect_timeout", &self.connect_timeout)
@@ -232,7 +221,6 @@ impl fmt::Debug for TransportSettings {
             .field("root_certificates", &self.root_certificates.len())
             .field("proxy", &self.proxy)
             .field("user_agent", &self.user_agent)
-            .field("headers", &headers)
             .finish()
     }
 }
@@ -244,23 +232,7 @@ impl fmt::Debug for ProxySettings {
     }
 }
 
-fn headers(pairs: &[(String, String)]) -> Result<HeaderMap, Error> {
-    let mut headers = HeaderMap::new();
-    for (name, value) in pairs {
-        let (name, mut value) = header(name, value)?;
-        value.set_sensitive(true);
-        headers.append(name, value);
-    }
-    Ok(headers)
-}
-
-fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), Error> {
-    let unsupported = || {
-        Error::new(
-            ErrorKind::Unsupported,
-            format!("wanted an HTTP header, found {name:?} or a value of other characters"),
-        )
-    };
-    let value = HeaderValue::try_from(value).map_err(|_| unsupported())?;
-    Ok((HeaderName::try_from(name).map_err(|_| unsupported())?, value))
+fn agent(value: &str) -> Result<HeaderValue, Error> {
+    let message = "wanted a user agent that can be sent, found other characters";
+    HeaderValue::try_from(value).map_err(|_| Error::new(ErrorKind::Unsupported, message))
 }

@@ -10,13 +10,17 @@ use url::Url;
 /// Redirects that one request follows.
 pub(super) const REDIRECTS_MAX: usize = 10;
 
-/// Headers that carry a secret by their name's beginning: tokens of S3, and keys that customers encrypt with.
-const SECRET_PREFIXES: [&str; 5] = [
+/// Headers that carry a secret by their name's beginning: tokens of S3, of logins and of machines, and keys that customers
+/// encrypt with.
+const SECRET_PREFIXES: [&str; 8] = [
     "x-amz-security-token",
     "x-amz-server-side-encryption-customer-",
     "x-amz-s3session-token",
+    "x-amz-sso_bearer_token",
+    "x-aws-ec2-metadata-token",
     "x-ms-encryption-key",
     "x-goog-encryption-",
+    "x-identity-header",
 ];
 
 /// Where an answer sends a request that is followed: GET and HEAD, on 301, 302, 303, 307 and 308 that say where. `None` for
@@ -51,14 +55,14 @@ pub(super) fn target<B>(request: &HttpRequest, answer: &Response<B>) -> Result<O
     Ok(Some(target))
 }
 
-/// Sends a request elsewhere. To another server it goes without its secrets: credentials, cookies, keys, all that is marked
-/// sensitive, and the caller's own headers of each request, which may be secrets too.
-pub(super) fn follow(request: &mut HttpRequest, target: Uri, own: &HeaderMap) -> Result<(), Failure> {
+/// Sends a request elsewhere. To another server it goes without its secrets: credentials, cookies, keys, and all that is
+/// marked sensitive.
+pub(super) fn follow(request: &mut HttpRequest, target: Uri) -> Result<(), Failure> {
     let is_other = OriginName::of(request.uri())? != OriginName::of(&target)?;
     *request.uri_mut() = target;
     if is_other {
         let headers = request.headers_mut();
-        let is_left = |name: &&HeaderName| is_secret(headers, name) || own.contains_key(*name);
+        let is_left = |name: &&HeaderName| is_secret(headers, name);
         let left: Vec<HeaderName> = headers.keys().filter(is_left).cloned().collect();
         for name in left {
             headers.remove(name);
@@ -115,14 +119,22 @@ mod tests {
     #[test]
     fn secrets_stay_with_their_server() {
         let mut get = request(Method::GET, "https://host/a");
-        let mut own = HeaderMap::new();
-        own.insert("x-api-key", HeaderValue::from_static("secret"));
-        for name in ["authorization", "cookie", "x-amz-security-token", "x-api-key", "range"] {
+        for name in [
+            "authorization",
+            "cookie",
+            "x-amz-security-token",
+            "x-amz-sso_bearer_token",
+            "x-aws-ec2-metadata-token",
+            "range",
+        ] {
             get.headers_mut().insert(name, HeaderValue::from_static("value"));
         }
-        follow(&mut get, "https://host/b".parse().unwrap(), &own).unwrap();
-        assert_eq!(get.headers().len(), 5);
-        follow(&mut get, "https://host:444/b".parse().unwrap(), &own).unwrap();
+        let mut marked = HeaderValue::from_static("secret");
+        marked.set_sensitive(true);
+        get.headers_mut().insert("x-api-key", marked);
+        follow(&mut get, "https://host/b".parse().unwrap()).unwrap();
+        assert_eq!(get.headers().len(), 7);
+        follow(&mut get, "https://host:444/b".parse().unwrap()).unwrap();
         assert_eq!(get.headers().keys().map(HeaderName::as_str).collect::<Vec<_>>(), ["range"]);
     }
 }

@@ -5,7 +5,7 @@ use super::origin_name::OriginName;
 use super::proxy::basic_authorization;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, HOST};
 use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version};
+use http::{HeaderValue, Method, Request, Uri, Version};
 use object_store::client::HttpRequest;
 
 /// A copy of a request in origin-form, with its `Host`.
@@ -47,15 +47,6 @@ pub(super) fn may_repeat(request: &HttpRequest) -> bool {
     let conditions = ["if-match", "if-none-match", "x-goog-if-generation-match"];
     let is_conditional = conditions.iter().any(|name| request.headers().contains_key(*name));
     request.method().is_safe() || (request.method().is_idempotent() && !is_conditional)
-}
-
-/// Adds the headers that a request does not have.
-pub(super) fn add_defaults(headers: &mut HeaderMap, defaults: &HeaderMap) {
-    for (name, value) in defaults {
-        if !headers.contains_key(name) {
-            headers.insert(name, value.clone());
-        }
-    }
 }
 
 fn copy(request: &HttpRequest) -> Result<HttpRequest, Failure> {

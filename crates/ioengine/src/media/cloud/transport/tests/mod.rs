@@ -29,7 +29,6 @@ fn settings(version: HttpVersion) -> TransportSettings {
         root_certificates: Vec::new(),
         proxy: None,
         user_agent: None,
-        headers: Vec::new(),
     }
 }
 

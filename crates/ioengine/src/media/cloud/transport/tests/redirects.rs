@@ -1,8 +1,8 @@
 //! Redirects, followed.
 
+use super::HttpVersion;
 use super::server::{Answer, Server, handler, ok, plain};
-use super::{HttpVersion, Transport, TransportSettings};
-use super::{get, request, send, settings, transport};
+use super::{get, request, send, transport};
 use bytes::Bytes;
 use http::{Method, Response};
 use http_body_util::Full;
@@ -47,8 +47,7 @@ async fn credentials_go_no_further_than_their_server() {
         }
     }))
     .await;
-    let headers = vec![("x-key".to_owned(), "secret".to_owned())];
-    let transport = Transport::new(TransportSettings { headers, ..settings(HttpVersion::Auto) }).unwrap();
+    let transport = transport(HttpVersion::Auto);
     let body = async |path: &str| {
         let answer = send(&transport, with_credentials(&start.url(path))).await.unwrap();
         answer.into_body().bytes().await.unwrap()
