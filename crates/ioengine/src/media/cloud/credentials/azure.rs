@@ -4,6 +4,7 @@ use super::cached::{Cached, Fetched};
 use super::command::output_of;
 use super::own::{azure_key, azure_sas, printable, quiet, store_error};
 use super::renewal::Renewal;
+use super::timestamp::soon;
 use super::token_requests::text;
 use super::{ConnectionString, Environment};
 use crate::media::cloud::CloudOptions;
@@ -244,10 +245,9 @@ async fn command_line_token() -> Result<Fetched<AzureCredential>, Error> {
     let expires = json
         .get("expires_on")
         .and_then(Value::as_u64)
-        .map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
-    let soon = SystemTime::now() + Duration::from_secs(300);
+        .and_then(|seconds| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds)));
     let credential = AzureCredential::BearerToken(printable("the token of Azure", token)?);
-    Ok(Fetched { credential, expires: Some(expires.unwrap_or(soon)) })
+    Ok(Fetched { credential, expires: Some(expires.unwrap_or_else(soon)) })
 }
 
 #[async_trait]

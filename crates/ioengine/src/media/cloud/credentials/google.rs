@@ -4,6 +4,7 @@ use super::cached::{Cached, Fetched};
 use super::environment::Environment;
 use super::own::{printable, quiet, store_error};
 use super::renewal::Renewal;
+use super::timestamp::soon;
 use super::token_requests::{FORM, Patience, TokenRequests, request, text};
 use crate::media::cloud::CloudOptions;
 use crate::{Error, ErrorKind};
@@ -144,8 +145,10 @@ pub(crate) fn provider(
     let fixed = |bearer: &str| {
         quiet(Arc::new(StaticCredentialProvider::new(GcpCredential { bearer: bearer.to_owned() })))
     };
-    let fetched =
-        |grant| Arc::new(Google { grant, requests, cache: Cached::new(renewal) }) as GcpCredentialProvider;
+    let fetched = |grant| {
+        Arc::new(Google { grant: Arc::new(grant), requests, cache: Cached::new(renewal) })
+            as GcpCredentialProvider
+    };
     let json = match login {
         Login::Anonymous => return Ok(fixed("")),
         Login::Bearer(token) => return Ok(fixed(token)),
@@ -193,7 +196,7 @@ enum Grant {
 
 /// Fetches tokens and keeps them.
 struct Google {
-    grant: Grant,
+    grant: Arc<Grant>,
     requests: TokenRequests,
     cache: Cached<GcpCredential>,
 }
@@ -204,19 +207,18 @@ impl std::fmt::Debug for Google {
     }
 }
 
-impl Google {
-    async fn fetch(&self) -> Result<Fetched<GcpCredential>, Error> {
-        let (what, request, patience) = self.grant.request()?;
-        let answer = self.requests.send(what, request, patience).await;
-        let json = answer.and_then(|answer| answer.json(what)).map_err(|error| self.grant.explain(error))?;
-        let token = text(&json, "access_token");
-        let token = token.ok_or_else(|| Error::new(ErrorKind::Io, format!("{what} gave no token")))?;
-        let seconds = json.get("expires_in").and_then(Value::as_u64).unwrap_or(60);
-        Ok(Fetched {
-            credential: GcpCredential { bearer: printable("the token of Google", token.to_owned())? },
-            expires: SystemTime::now().checked_add(Duration::from_secs(seconds)),
-        })
-    }
+async fn fetch(grant: Arc<Grant>, requests: TokenRequests) -> Result<Fetched<GcpCredential>, Error> {
+    let (what, request, patience) = grant.request()?;
+    let answer = requests.send(what, request, patience).await;
+    let json = answer.and_then(|answer| answer.json(what)).map_err(|error| grant.explain(error))?;
+    let token = text(&json, "access_token");
+    let token = token.ok_or_else(|| Error::new(ErrorKind::Io, format!("{what} gave no token")))?;
+    let seconds = json.get("expires_in").and_then(Value::as_u64).unwrap_or(60);
+    let expires = SystemTime::now().checked_add(Duration::from_secs(seconds));
+    Ok(Fetched {
+        credential: GcpCredential { bearer: printable("the token of Google", token.to_owned())? },
+        expires: Some(expires.unwrap_or_else(soon)),
+    })
 }
 
 impl Grant {
@@ -263,7 +265,8 @@ impl CredentialProvider for Google {
     type Credential = GcpCredential;
 
     async fn get_credential(&self) -> object_store::Result<Arc<GcpCredential>> {
-        let found = self.cache.get(SystemTime::now, || self.fetch()).await;
+        let fetch = || fetch(Arc::clone(&self.grant), self.requests.clone());
+        let found = self.cache.get(SystemTime::now, fetch).await;
         found.map_err(|error| store_error("Google Cloud Storage", error))
     }
 }

@@ -28,21 +28,21 @@ impl<T> std::fmt::Debug for Own<T> {
 }
 
 impl<T> Own<T> {
-    async fn fetch(&self) -> Result<Fetched<T>, Error> {
-        let source = Arc::clone(&self.source);
-        let asked = spawn_blocking(move || source.credentials()).await;
-        let given =
-            asked.map_err(|_| Error::new(ErrorKind::Panicked, "the source of credentials panicked"))??;
-        let service = given.keys.service();
-        let wrong = || {
-            let message = format!(
-                "credentials for {} were wanted, and the source gave some for {service}",
-                self.service
-            );
-            Error::new(ErrorKind::PermissionDenied, message)
-        };
-        let credential = (self.convert)(given.keys)?.ok_or_else(wrong)?;
-        Ok(Fetched { credential, expires: given.expires })
+    fn fetch(&self) -> impl Future<Output = Result<Fetched<T>, Error>> + Send + use<T> {
+        let (source, wanted, convert) = (Arc::clone(&self.source), self.service, self.convert);
+        async move {
+            let asked = spawn_blocking(move || source.credentials()).await;
+            let given = asked
+                .map_err(|_| Error::new(ErrorKind::Panicked, "the source of credentials panicked"))??;
+            let service = given.keys.service();
+            let wrong = || {
+                let message =
+                    format!("credentials for {wanted} were wanted, and the source gave some for {service}");
+                Error::new(ErrorKind::PermissionDenied, message)
+            };
+            let credential = convert(given.keys)?.ok_or_else(wrong)?;
+            Ok(Fetched { credential, expires: given.expires })
+        }
     }
 }
 

@@ -23,6 +23,16 @@ pub(super) fn timestamp(text: &str) -> Option<SystemTime> {
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 
+/// When a credential is taken to end whose service says that it does, and not readably when: 5 minutes from now.
+pub(super) fn soon() -> SystemTime {
+    SystemTime::now() + Duration::from_secs(300)
+}
+
+/// The end of a credential as its service wrote it: the time, [`soon`] where it cannot be read, `None` for nothing written.
+pub(super) fn end(written: Option<&str>) -> Option<SystemTime> {
+    written.map(|text| timestamp(text).unwrap_or_else(soon))
+}
+
 /// The time of an HTTP date as servers write it today (RFC 9110 section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`. `None`
 /// for anything else, the older forms among it.
 pub(crate) fn http_date(text: &str) -> Option<SystemTime> {
@@ -100,6 +110,15 @@ mod tests {
             written(SystemTime::UNIX_EPOCH + Duration::from_secs(951_825_600)),
             "2000-02-29T12:00:00Z"
         );
+    }
+
+    #[test]
+    fn an_end_that_cannot_be_read_is_not_never() {
+        assert_eq!(end(None), None);
+        assert_eq!(end(Some("2026-11-21T23:35:28Z")), timestamp("2026-11-21T23:35:28Z"));
+        for text in ["", "tomorrow", "2026-11-21", "1795304128"] {
+            assert!(end(Some(text)).is_some_and(|end| end <= soon()), "{text}");
+        }
     }
 
     #[test]

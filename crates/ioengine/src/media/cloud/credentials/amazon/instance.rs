@@ -2,7 +2,7 @@
 
 use super::super::cached::Fetched;
 use super::super::own::amazon_keys;
-use super::super::timestamp::timestamp;
+use super::super::timestamp::end;
 use super::super::token_requests::{Answer, Patience, TokenRequests, request, text};
 use super::choice::FirstVersion;
 use crate::{Error, ErrorKind};
@@ -64,6 +64,8 @@ pub(super) fn keys_of_json(json: &Value) -> Option<Result<Fetched<AwsCredential>
     let id = text(json, "AccessKeyId")?.to_owned();
     let secret = text(json, "SecretAccessKey")?.to_owned();
     let token = text(json, "Token").or_else(|| text(json, "SessionToken")).map(str::to_owned);
-    let expires = text(json, "Expiration").and_then(timestamp);
+    // Whatever is written there that is no text of a time.
+    let written = json.get("Expiration").filter(|written| !written.is_null());
+    let expires = end(written.map(|written| written.as_str().unwrap_or_default()));
     Some(amazon_keys(id, secret, token).map(|credential| Fetched { credential, expires }))
 }

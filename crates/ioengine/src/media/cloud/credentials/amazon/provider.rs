@@ -18,14 +18,27 @@ use std::time::SystemTime;
 
 /// The credentials of S3.
 pub(crate) struct Amazon {
-    settings: AmazonSettings,
-    requests: TokenRequests,
+    ways: Ways,
     cache: Cached<AwsCredential>,
+}
+
+/// How credentials are fetched. Cloning shares it.
+#[derive(Clone)]
+struct Ways {
+    settings: Arc<AmazonSettings>,
+    requests: TokenRequests,
 }
 
 impl Amazon {
     pub(crate) fn new(settings: AmazonSettings, requests: TokenRequests, renewal: &Renewal) -> Amazon {
-        Amazon { settings, requests, cache: Cached::new(renewal) }
+        Amazon { ways: Ways { settings: Arc::new(settings), requests }, cache: Cached::new(renewal) }
+    }
+}
+
+impl Ways {
+    /// What the settings chose.
+    async fn fetch_chosen(self) -> Result<Fetched<AwsCredential>, Error> {
+        self.fetch(&self.settings.choice).await
     }
 
     /// Boxed, because a role is fetched for what is fetched before it.
@@ -89,7 +102,7 @@ impl CredentialProvider for Amazon {
     type Credential = AwsCredential;
 
     async fn get_credential(&self) -> object_store::Result<Arc<AwsCredential>> {
-        let fetch = || self.fetch(&self.settings.choice);
+        let fetch = || self.ways.clone().fetch_chosen();
         self.cache.get(SystemTime::now, fetch).await.map_err(|error| store_error("S3", error))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::super::cached::Fetched;
 use super::super::own::amazon_keys;
+use super::super::timestamp::soon;
 use super::super::token_requests::{Patience, TokenRequests, request, text};
 use super::choice::SsoLogin;
 use super::sso_token::access_token;
@@ -53,14 +54,16 @@ pub(super) async fn fetch(
     let keys = json.get("roleCredentials").unwrap_or(&json);
     let missing = || Error::new(ErrorKind::Io, format!("{WHAT} gave no keys"));
     let owned = |name| text(keys, name).map(str::to_owned);
-    let millis = keys.get("expiration").and_then(serde_json::Value::as_u64);
+    let written = keys.get("expiration").filter(|written| !written.is_null());
+    let end = |millis| SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(millis));
+    let expires = written.map(|written| written.as_u64().and_then(end).unwrap_or_else(soon));
     Ok(Fetched {
         credential: amazon_keys(
             owned("accessKeyId").ok_or_else(missing)?,
             owned("secretAccessKey").ok_or_else(missing)?,
             owned("sessionToken"),
         )?,
-        expires: millis.and_then(|millis| SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(millis))),
+        expires,
     })
 }
 

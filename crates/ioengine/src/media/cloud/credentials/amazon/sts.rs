@@ -2,7 +2,7 @@
 
 use super::super::cached::Fetched;
 use super::super::own::amazon_keys;
-use super::super::timestamp::timestamp;
+use super::super::timestamp::end;
 use super::super::token_requests::{Answer, FORM, Patience, TokenRequests, request};
 use super::choice::Role;
 use crate::{Error, ErrorKind};
@@ -113,7 +113,7 @@ fn keys(what: &str, answer: &Answer) -> Result<Fetched<AwsCredential>, Error> {
     match (owned("AccessKeyId"), owned("SecretAccessKey")) {
         (Some(id), Some(secret)) => Ok(Fetched {
             credential: amazon_keys(id, secret, owned("SessionToken"))?,
-            expires: element(&text, "Expiration").and_then(timestamp),
+            expires: end(element(&text, "Expiration")),
         }),
         _ => Err(Error::new(ErrorKind::Io, format!("{what} gave no keys"))),
     }
