@@ -36,7 +36,7 @@ pub(super) struct AnswerBody {
 /// What the body comes in on.
 pub(super) enum Hold {
     Http1(Lease),
-    Http2(#[expect(dead_code, reason = "frees its stream when it is dropped")] StreamLease),
+    Http2(StreamLease),
 }
 
 impl AnswerBody {
@@ -61,8 +61,10 @@ impl AnswerBody {
     }
 
     fn end(&mut self) {
-        if let Some(Hold::Http1(lease)) = self.hold.take() {
-            lease.give_back();
+        match self.hold.take() {
+            Some(Hold::Http1(lease)) => lease.give_back(),
+            Some(Hold::Http2(stream)) => stream.end(),
+            None => {}
         }
         if let Some(flight) = self.flight.take() {
             flight.land(Landing::Whole(self.bytes));
@@ -70,7 +72,9 @@ impl AnswerBody {
     }
 
     fn broke(&mut self) {
-        self.hold = None;
+        if let Some(Hold::Http2(stream)) = self.hold.take() {
+            stream.end();
+        }
         if let Some(flight) = self.flight.take() {
             flight.land(Landing::Broken);
         }

@@ -7,11 +7,12 @@ use super::origin_name::OriginName;
 use super::place::Place;
 use super::proxy::Proxy;
 use super::tls::Tls;
+use crate::fork;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::io::{self, AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -111,18 +112,68 @@ async fn connect_address(address: SocketAddr, end: Instant) -> io::Result<TcpStr
     Ok(stream)
 }
 
+/// What came from a server on one connection, after TLS.
+#[derive(Debug)]
+pub(super) struct Arrivals {
+    bytes: AtomicU64,
+    opened: std::time::Instant,
+    /// When the last bytes came, in milliseconds after the opening, and one more; 0 before the first.
+    last: AtomicU64,
+}
+
+impl Arrivals {
+    fn new() -> Arrivals {
+        Arrivals { bytes: AtomicU64::new(0), opened: std::time::Instant::now(), last: AtomicU64::new(0) }
+    }
+
+    fn note(&self, count: usize) {
+        self.bytes.fetch_add(u64::try_from(count).unwrap_or(u64::MAX), Ordering::Relaxed);
+        let millis = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last.store(millis.saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// Bytes that came so far.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// When the last bytes came, to a millisecond; `None` before the first.
+    pub(super) fn last(&self) -> Option<std::time::Instant> {
+        let millis = self.last.load(Ordering::Relaxed).checked_sub(1)?;
+        self.opened.checked_add(Duration::from_millis(millis))
+    }
+}
+
 /// A connection's bytes. Dropping it closes the connection; only then is it no longer counted, and its place free.
 pub(super) struct Stream {
     io: BoxIo,
-    /// Bytes that the server sent, after TLS.
-    pub(super) received: Arc<AtomicU64>,
+    pub(super) arrivals: Arc<Arrivals>,
     pub(super) place: Arc<Place>,
+    /// Of the process that made it, among its forks.
+    generation: u64,
     _open: OpenConnection,
 }
 
 impl Stream {
     fn new(io: BoxIo, open: OpenConnection) -> Stream {
-        Stream { io, received: Arc::default(), place: Arc::default(), _open: open }
+        Stream {
+            io,
+            arrivals: Arc::new(Arrivals::new()),
+            place: Arc::default(),
+            generation: fork::generation(),
+            _open: open,
+        }
+    }
+}
+
+impl Drop for Stream {
+    /// Says goodbye: a forked child has a copy of the socket, so that closing ours would tell the server nothing. Where that
+    /// would block, the socket is closed as it is. The child leaves its parent's connections alone.
+    fn drop(&mut self) {
+        if self.generation == fork::generation() {
+            // What fails is closed right after.
+            let _ = Pin::new(&mut self.io).poll_shutdown(&mut Context::from_waker(Waker::noop()));
+        }
     }
 }
 
@@ -135,7 +186,9 @@ impl AsyncRead for Stream {
         let before = buffer.filled().len();
         let result = Pin::new(&mut self.io).poll_read(cx, buffer);
         let count = buffer.filled().len().saturating_sub(before);
-        self.received.fetch_add(u64::try_from(count).unwrap_or(u64::MAX), Ordering::Relaxed);
+        if 0 < count {
+            self.arrivals.note(count);
+        }
         result
     }
 }
@@ -163,5 +216,26 @@ impl AsyncWrite for Stream {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::AsyncReadExt;
+    use tokio::net::TcpListener;
+
+    #[tokio::test]
+    async fn a_server_sees_the_end_although_another_holds_the_socket() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let socket = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut server, _) = listener.accept().await.unwrap();
+        // As a forked child has it.
+        let copy = socket.try_clone().unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let io = Box::new(TcpStream::from_std(socket).unwrap());
+        drop(Stream::new(io, Arc::<Counts>::default().opened(Offer::Http1)));
+        assert_eq!(timeout(Duration::from_secs(30), server.read(&mut [0])).await.unwrap().unwrap(), 0);
+        drop(copy);
     }
 }

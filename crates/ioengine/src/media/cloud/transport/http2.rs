@@ -1,13 +1,13 @@
 //! The HTTP/2 connections of one server.
 
-use super::connect::Stream;
+use super::connect::{Arrivals, Stream};
 use super::failure::Failure;
 use super::origin_name::OriginName;
 use super::reaper::{IdleShelf, watch};
 use crate::engine::lock;
 use h2::Reason;
 use hyper::client::conn::http2::{Builder, SendRequest};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use object_store::client::HttpRequestBody;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -36,6 +36,15 @@ const RESET_STREAMS_MAX: usize = 256;
 /// How long no further connection is opened after one failed to, while others serve.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// A connection on which nothing at all came for this long, while a request waited there until it was given up, is taken for
+/// dead and gets no further requests. A server that only took its time costs us a connection anew.
+const SILENCE_MAX: Duration = Duration::from_secs(1);
+
+/// A connection on which requests wait, and nothing came for this long, is asked for a sign of life, and closed where none
+/// comes for as long again: its requests fail then, however patient they are. Servers see few of these pings, as none is
+/// sent while bytes come or nobody waits.
+const PING_AFTER: Duration = Duration::from_secs(10);
+
 /// The HTTP/2 connections of one server. Requests go to the one with the fewest streams.
 pub(super) struct Streams {
     shelf: Mutex<Shelf>,
@@ -55,6 +64,8 @@ struct Shelf {
 struct Multiplexed {
     sender: SendRequest<HttpRequestBody>,
     streams: AtomicUsize,
+    /// Of what the server sent.
+    arrivals: Arc<Arrivals>,
     /// A stream ended on it.
     used: AtomicBool,
     /// When the last stream ended, while there is none.
@@ -66,6 +77,9 @@ struct Multiplexed {
 pub(super) struct StreamLease {
     streams: Arc<Streams>,
     connection: Arc<Multiplexed>,
+    started: Instant,
+    /// The answer came to its end, or said why it does not.
+    ended: bool,
     /// Another request was there before: the server may have closed the connection meanwhile.
     pub(super) is_reused: bool,
 }
@@ -88,7 +102,8 @@ impl Streams {
         let connection = Arc::clone(fewest);
         let is_reused = connection.used.load(Ordering::Relaxed);
         connection.streams.fetch_add(1, Ordering::Relaxed);
-        Some(StreamLease { streams: Arc::clone(self), connection, is_reused })
+        let started = Instant::now();
+        Some(StreamLease { streams: Arc::clone(self), connection, started, ended: false, is_reused })
     }
 
     /// Leave to open another connection, when those that are there have more than a few streams each.
@@ -110,6 +125,7 @@ impl Streams {
     ///
     /// A failure to connect.
     pub(super) async fn start(self: &Arc<Self>, stream: Stream, origin: &OriginName) -> Result<(), Failure> {
+        let arrivals = Arc::clone(&stream.arrivals);
         let started = builder().handshake(TokioIo::new(stream)).await;
         let (sender, driver) =
             started.map_err(|error| Failure::connect(format!("no HTTP/2 with {origin}: {error}")))?;
@@ -118,7 +134,7 @@ impl Streams {
         let runtime = Handle::current();
         let idle_since = Mutex::new(Instant::now());
         let (streams, used) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let connection = Multiplexed { sender, streams, used, idle_since, runtime };
+        let connection = Multiplexed { sender, streams, arrivals, used, idle_since, runtime };
         lock(&self.shelf).connections.push(Arc::new(connection));
         self.watch_idle(&Handle::current());
         Ok(())
@@ -127,6 +143,11 @@ impl Streams {
     /// True when no connection is kept.
     pub(super) fn is_empty(&self) -> bool {
         lock(&self.shelf).connections.is_empty()
+    }
+
+    /// Gives a connection no further requests. It is closed when those that it has are over.
+    fn retire(&self, connection: &Arc<Multiplexed>) {
+        lock(&self.shelf).connections.retain(|one| !Arc::ptr_eq(one, connection));
     }
 
     fn watch_idle(self: &Arc<Self>, runtime: &Handle) {
@@ -173,10 +194,24 @@ impl StreamLease {
     pub(super) fn is_closed(&self) -> bool {
         self.connection.sender.is_closed()
     }
+
+    /// Frees the stream after an answer that came to its end, or failed by itself.
+    pub(super) fn end(mut self) {
+        self.ended = true;
+    }
+
+    /// True when nothing came on the whole connection for long, although this request waited.
+    fn was_silent(&self) -> bool {
+        let since = self.connection.arrivals.last().map_or(self.started, |last| last.max(self.started));
+        !self.ended && SILENCE_MAX <= since.elapsed()
+    }
 }
 
 impl Drop for StreamLease {
     fn drop(&mut self) {
+        if self.was_silent() {
+            self.streams.retire(&self.connection);
+        }
         *lock(&self.connection.idle_since) = Instant::now();
         self.connection.used.store(true, Ordering::Relaxed);
         self.connection.streams.fetch_sub(1, Ordering::Relaxed);
@@ -214,6 +249,10 @@ fn builder() -> Builder<TokioExecutor> {
         .max_frame_size(FRAME_BYTES_MAX)
         // Before the server has said how many it takes: what goes beyond is refused, and has to be sent again.
         .initial_max_send_streams(STREAMS_FEW)
-        .max_concurrent_reset_streams(RESET_STREAMS_MAX);
+        .max_concurrent_reset_streams(RESET_STREAMS_MAX)
+        .timer(TokioTimer::new())
+        .keep_alive_interval(PING_AFTER)
+        .keep_alive_timeout(PING_AFTER)
+        .keep_alive_while_idle(false);
     builder
 }

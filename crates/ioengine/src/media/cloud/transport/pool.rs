@@ -1,6 +1,6 @@
 //! The HTTP/1.1 connections of one server.
 
-use super::connect::Stream;
+use super::connect::{Arrivals, Stream};
 use super::failure::Failure;
 use super::origin_name::OriginName;
 use super::place::Place;
@@ -12,7 +12,6 @@ use hyper::client::conn::http1::{Builder, SendRequest};
 use hyper_util::rt::TokioIo;
 use object_store::client::{HttpRequest, HttpRequestBody};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
@@ -50,7 +49,7 @@ struct Shelf {
 pub(super) struct Connection {
     sender: SendRequest<HttpRequestBody>,
     driver: AbortHandle,
-    received: Arc<AtomicU64>,
+    arrivals: Arc<Arrivals>,
     place: Arc<Place>,
     /// Where the driver runs. Connections come back from any thread.
     runtime: Handle,
@@ -162,13 +161,13 @@ impl Connection {
     ///
     /// A failure to connect.
     pub(super) async fn start(stream: Stream, origin: &OriginName) -> Result<Connection, Failure> {
-        let (received, place) = (Arc::clone(&stream.received), Arc::clone(&stream.place));
+        let (arrivals, place) = (Arc::clone(&stream.arrivals), Arc::clone(&stream.place));
         let started = Builder::new().max_buf_size(BUFFER_BYTES_MAX).handshake(TokioIo::new(stream)).await;
         let (sender, driver) =
             started.map_err(|error| Failure::connect(format!("no HTTP with {origin}: {error}")))?;
         // What ends a connection is told to the request on it; between requests nobody needs to know.
         let driver = tokio::spawn(async move { drop(driver.await) }).abort_handle();
-        Ok(Connection { sender, driver, received, place, runtime: Handle::current() })
+        Ok(Connection { sender, driver, arrivals, place, runtime: Handle::current() })
     }
 
     async fn is_usable(&mut self) -> bool {
@@ -206,13 +205,13 @@ impl Lease {
     ///
     /// What broke, and what the server may have seen of the request.
     pub(super) async fn send(&mut self, request: HttpRequest) -> Result<Response<Incoming>, Unanswered> {
-        let received = Arc::clone(&self.connection.received);
-        let before = received.load(Ordering::Relaxed);
+        let arrivals = Arc::clone(&self.connection.arrivals);
+        let before = arrivals.bytes();
         let sent = self.connection.sender.try_send_request(request).await;
         sent.map_err(|mut unsent| {
             let seen = match () {
                 () if unsent.take_message().is_some() => Seen::Nothing,
-                () if received.load(Ordering::Relaxed) == before => Seen::Unknown,
+                () if arrivals.bytes() == before => Seen::Unknown,
                 () => Seen::Answered,
             };
             Unanswered { error: unsent.into_error(), seen }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 #[tokio::test]
 async fn without_tls_http2_is_known_beforehand() {
@@ -145,6 +146,45 @@ async fn a_lost_connection_is_replaced() {
     until(|| server.open() == 0).await;
     assert_eq!(fetch(&transport, &server.url("/")).await.unwrap(), "x");
     assert_eq!(server.accepted(), 2);
+}
+
+#[tokio::test]
+async fn a_connection_that_fell_silent_gets_no_further_requests() {
+    let server = raw(move |mut stream, number| async move {
+        if number == 0 {
+            // Takes all that is sent, and never says a word.
+            drop(tokio::io::copy(&mut stream, &mut tokio::io::sink()).await);
+        } else {
+            server::serve_http2(stream, handler(|_| async { ok("x") }), None).await;
+        }
+    })
+    .await;
+    let transport = transport(HttpVersion::Http2);
+    let url = server.url("/");
+    let patience = Duration::from_millis(1100);
+    assert!(timeout(patience, fetch(&transport, &url)).await.is_err());
+    assert_eq!(fetch(&transport, &url).await.unwrap(), "x");
+    assert_eq!(server.accepted(), 2);
+    until(|| server.open() == 1).await;
+}
+
+#[tokio::test]
+async fn a_connection_whose_requests_are_given_up_early_stays() {
+    let server = h2c(handler(|request| async move {
+        if request.uri().path() == "/never" {
+            return std::future::pending().await;
+        }
+        ok("x")
+    }))
+    .await;
+    let transport = transport(HttpVersion::Http2);
+    let url = server.url("/never");
+    for _ in 0..3 {
+        let never = fetch(&transport, &url);
+        assert!(timeout(Duration::from_millis(20), never).await.is_err());
+        assert_eq!(fetch(&transport, &server.url("/")).await.unwrap(), "x");
+    }
+    assert_eq!(server.accepted(), 1);
 }
 
 #[tokio::test]
