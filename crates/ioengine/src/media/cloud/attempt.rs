@@ -25,7 +25,7 @@ impl Service {
         received: &mut Received,
         seen: &AtomicBool,
     ) -> Result<(), Failure> {
-        received.start_over_if_unknown();
+        received.start_over_unless_resumable();
         let heard = Heard::default();
         let mut options = GetOptions {
             range: received.wanted(),

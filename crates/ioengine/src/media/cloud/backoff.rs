@@ -20,9 +20,9 @@ impl Backoff {
     pub(super) fn next(&mut self, asked: Option<Duration>) -> Duration {
         let nanos = u64::try_from(self.longest.as_nanos()).unwrap_or(u64::MAX);
         let pause = Duration::from_nanos(self.random.below(nanos));
-        self.longest = (self.longest * 2).min(self.max);
+        self.longest = self.longest.saturating_mul(2).min(self.max);
         // Those whom the server asked for one and the same pause do not come back all at once.
-        asked.map_or(pause, |asked| asked + pause)
+        asked.map_or(pause, |asked| asked.saturating_add(pause))
     }
 }
 
@@ -42,6 +42,8 @@ mod tests {
             let asked = Duration::from_secs(7);
             let pause = backoff.next(Some(asked));
             assert!(asked <= pause && pause < asked + max);
+            let mut longest = Backoff::new(Duration::MAX, Duration::MAX, seed);
+            assert!((0..3).all(|_| longest.next(Some(Duration::MAX)) == Duration::MAX));
         }
     }
 }

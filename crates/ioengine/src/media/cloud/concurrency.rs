@@ -40,7 +40,6 @@ pub(super) struct Concurrency {
 struct Probe {
     since: Duration,
     until: Duration,
-    limit_before: f64,
     quickest: Option<f64>,
 }
 
@@ -164,8 +163,7 @@ impl Concurrency {
                 // What is under way drains first, which takes a round trip; the next one is the probe.
                 let round = Duration::from_secs_f64(self.recent);
                 let since = now + round;
-                self.probe =
-                    Some(Probe { since, until: since + round, limit_before: self.limit, quickest: None });
+                self.probe = Some(Probe { since, until: since + round, quickest: None });
             }
             None => {}
         }
@@ -173,7 +171,6 @@ impl Concurrency {
 
     fn end_probe(&mut self, now: Duration) {
         if let Some(probe) = self.probe.take() {
-            self.limit = probe.limit_before;
             self.near_quickest_at = now;
             self.shrunk_at = Some(now);
             self.quickest = probe.quickest.or(self.quickest);

@@ -2,10 +2,9 @@
 
 use super::failure::Failure;
 use super::gather::Gathered;
-use super::heard::Heard;
 use super::limiter::Turn;
 use super::received::Received;
-use super::retrying::{Repeat, Retrying, retried};
+use super::retrying::{Repeat, Retrying, retried_with};
 use super::service::Service;
 use super::settings::Hedging;
 use super::version::version_of;
@@ -17,7 +16,7 @@ use object_store::path::Path;
 use object_store::{GetOptions, ObjectMeta};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 impl Service {
     /// Brings exactly the bytes of a range, of one version of the object.
@@ -38,12 +37,22 @@ impl Service {
         }
         let path = path_of(key)?;
         let mut received = Received::new(range, if_match);
-        if self.needs_size(range) && Box::pin(self.locate(&path, &mut received)).await? {
-            return Ok(Fetched { identity: received.version.clone(), bytes: Bytes::new() });
-        }
-        match self.gathered(key, range, received.version.as_ref()).await {
+        let begun = if self.needs_size(range) {
+            let turn = self.endpoint.turn().await;
+            let deadline = self.settings.deadline_from_now();
+            if Box::pin(self.locate(&path, &mut received, turn, deadline)).await? {
+                return Ok(Fetched { identity: received.version.clone(), bytes: Bytes::new() });
+            }
+            Gathered::Alone(None, deadline)
+        } else {
+            self.gathered(key, range, received.version.as_ref()).await
+        };
+        match begun {
             Gathered::Fetched(fetched) => Ok(fetched),
-            Gathered::Alone(turn) => Box::pin(self.fetch_alone(path, received, turn)).await,
+            Gathered::Failed(error) => Err(error),
+            Gathered::Alone(turn, deadline) => {
+                Box::pin(self.fetch_alone(path, received, turn, deadline)).await
+            }
         }
     }
 
@@ -53,15 +62,16 @@ impl Service {
         path: Path,
         mut received: Received,
         mut turn: Option<Turn>,
+        deadline: Instant,
     ) -> Result<Fetched, Error> {
-        let mut retrying = Retrying::new(&self.endpoint, &self.settings);
+        let mut retrying = Retrying::new(&self.endpoint, &self.settings, deadline);
         let mut is_first = true;
         loop {
             let held = match turn.take() {
                 Some(turn) => turn,
                 None => retrying.within(self.endpoint.turn()).await?,
             };
-            if received.is_partial() && received.version.is_some() {
+            if received.is_resumable() {
                 self.endpoint.count_resumed();
             }
             let result = if is_first && self.settings.hedging == Hedging::Late {
@@ -75,7 +85,8 @@ impl Service {
                 Ok(()) => break,
                 // Empty objects have no last bytes: services say so instead of sending none.
                 Err(Failure::Final(error)) if received.is_empty_suffix(&error) => {
-                    if Box::pin(self.locate(&path, &mut received)).await? {
+                    let turn = retrying.within(self.endpoint.turn()).await?;
+                    if Box::pin(self.locate(&path, &mut received, turn, deadline)).await? {
                         break;
                     }
                     return Err(error);
@@ -94,7 +105,8 @@ impl Service {
         {
             return gather.fetch((&self.endpoint, &self.settings), key, range, version.cloned()).await;
         }
-        Gathered::Alone(Some(self.endpoint.turn().await))
+        let turn = self.endpoint.turn().await;
+        Gathered::Alone(Some(turn), self.settings.deadline_from_now())
     }
 
     /// Ranges from the end, where the service has none of those; and those of no bytes, which no request can ask for.
@@ -103,8 +115,14 @@ impl Service {
     }
 
     /// Asks for the object's size. True when the range has no bytes, and nothing is left to fetch.
-    async fn locate(&self, path: &Path, received: &mut Received) -> Result<bool, Error> {
-        let meta = self.head(path).await?;
+    async fn locate(
+        &self,
+        path: &Path,
+        received: &mut Received,
+        turn: Turn,
+        deadline: Instant,
+    ) -> Result<bool, Error> {
+        let meta = self.head(path, turn, deadline).await?;
         match received.locate(&meta, version_of(&meta)) {
             Ok(()) => Ok(received.is_complete()),
             Err(Failure::Final(error)) => Err(error),
@@ -112,12 +130,11 @@ impl Service {
         }
     }
 
-    async fn head(&self, path: &Path) -> Result<ObjectMeta, Error> {
+    async fn head(&self, path: &Path, turn: Turn, deadline: Instant) -> Result<ObjectMeta, Error> {
         let time = self.settings.stall_timeout;
-        let result = retried(self, &self.settings, Repeat::Idempotent, time, || {
-            let mut options = GetOptions { head: true, ..GetOptions::default() };
-            options.extensions.insert(Heard::default());
-            self.store.get_opts(path, options)
+        let retrying = Retrying::new(&self.endpoint, &self.settings, deadline);
+        let result = retried_with((self, retrying), turn, Repeat::Idempotent, time, || {
+            self.store.get_opts(path, GetOptions { head: true, ..GetOptions::default() })
         });
         Ok(result.await?.meta)
     }

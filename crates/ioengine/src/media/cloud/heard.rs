@@ -8,11 +8,17 @@ use http::{HeaderMap, StatusCode};
 use object_store::client::{HttpError, HttpRequest, HttpResponse, HttpService};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
+use tokio::task_local;
 
-/// Goes with a request, as one of its extensions; whoever makes the request notes the head of the answer in it. Where
-/// nobody does, nothing was heard. Cloning shares it.
+/// Goes with a request, as one of its extensions or [around](Heard::during) what makes it; whoever makes the request notes
+/// the head of the answer in it. Where nobody does, nothing was heard. Cloning shares it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Heard(Arc<Mutex<Head>>);
+
+task_local! {
+    /// Of the operation that is being polled: not all of `object_store`'s take extensions for their requests.
+    static HEARD: Heard;
+}
 
 /// A way to make requests that notes the heads of answers in the [`Heard`] of their requests.
 #[derive(Debug)]
@@ -22,6 +28,7 @@ pub(crate) struct Hearing<S>(pub(crate) S);
 impl<S: HttpService> HttpService for Hearing<S> {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let heard = request.extensions().get::<Heard>().cloned();
+        let heard = heard.or_else(|| HEARD.try_with(Heard::clone).ok());
         let answer = self.0.call(request).await?;
         if let Some(heard) = heard {
             heard.note(answer.status(), answer.headers());
@@ -38,6 +45,11 @@ struct Head {
 }
 
 impl Heard {
+    /// Does some work, and hears the last answer to its requests that carry nothing of their own to hear with.
+    pub(super) fn during<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
+        HEARD.scope(self.clone(), work)
+    }
+
     fn note(&self, status: StatusCode, headers: &HeaderMap) {
         *lock(&self.0) = Head { status: Some(status), retry_after: retry_after(headers) };
     }
@@ -53,17 +65,20 @@ impl Heard {
     }
 }
 
+/// The longest pause that a server is given: whatever it asks for, no deadline of use is longer.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(86_400);
+
 /// RFC 9110 section 10.2.3: a number of seconds, or a date, from which the answer's own `Date` is taken, so that it does not
-/// matter what the clock here says.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+/// matter what the clock here says. At most [`RETRY_AFTER_MAX`].
+pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let asked = text(RETRY_AFTER)?;
     if let Ok(seconds) = asked.trim().parse() {
-        return Some(Duration::from_secs(seconds));
+        return Some(Duration::from_secs(seconds).min(RETRY_AFTER_MAX));
     }
     let now = text(DATE).and_then(http_date).unwrap_or_else(SystemTime::now);
     // A time that is over asks for no pause.
-    Some(http_date(asked)?.duration_since(now).unwrap_or_default())
+    Some(http_date(asked)?.duration_since(now).unwrap_or_default().min(RETRY_AFTER_MAX))
 }
 
 #[cfg(test)]
@@ -84,6 +99,8 @@ mod tests {
             ("Fri, 31 Dec 1999 23:59:50 GMT", "Fri, 31 Dec 1999 23:00:00 GMT", Some(0)),
             // Without a date of the answer's the clock here counts.
             ("nonsense", "Fri, 31 Dec 1999 23:59:59 GMT", Some(0)),
+            ("Fri, 31 Dec 1999 23:59:50 GMT", "Fri, 31 Dec 2099 23:00:00 GMT", Some(86_400)),
+            ("Fri, 31 Dec 1999 23:59:50 GMT", "18446744073709551615", Some(86_400)),
             ("Fri, 31 Dec 1999 23:59:50 GMT", "soon", None),
             ("Fri, 31 Dec 1999 23:59:50 GMT", "-5", None),
         ] {

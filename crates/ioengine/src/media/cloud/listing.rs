@@ -5,8 +5,12 @@ use super::retrying::{Repeat, retried};
 use super::service::Service;
 use crate::medium::Entry;
 use crate::{Error, ErrorKind};
+use futures_util::FutureExt;
 use object_store::ListResult;
+use object_store::client::{HttpError, HttpErrorKind};
 use object_store::path::Path;
+use std::time::Duration;
+use tokio::time::timeout;
 
 impl Service {
     /// What lies directly under `prefix`, sorted by name. Nothing where there is nothing: services know no directories.
@@ -26,9 +30,15 @@ impl Service {
         }
         let path = path_of(prefix)?;
         let below = if path.is_root() { None } else { Some(&path) };
-        let time = self.settings.deadline;
-        let listed =
-            retried(self, &self.settings, Repeat::Idempotent, time, || self.store.list_with_delimiter(below));
+        // A page that stalls cannot be told from a listing of many pages: each try has twice the time of the one before.
+        let mut time = self.settings.stall_timeout;
+        let deadline = self.settings.deadline;
+        let listed = retried(self, &self.settings, Repeat::Idempotent, deadline, || {
+            let patience = time;
+            time = time.saturating_mul(2);
+            timeout(patience, self.store.list_with_delimiter(below))
+                .map(move |listed| listed.unwrap_or_else(|_| Err(late(patience))))
+        });
         let listed = listed.await?;
         let names = listed.objects.len() + listed.common_prefixes.len();
         if self.settings.listed_max < names {
@@ -38,6 +48,13 @@ impl Service {
         }
         Ok(entries(&listed, &path))
     }
+}
+
+/// No listing came for so long. Another try may help.
+fn late(patience: Duration) -> object_store::Error {
+    let cause = std::io::Error::other(format!("no whole listing within {patience:?}"));
+    let error = HttpError::new(HttpErrorKind::Timeout, cause);
+    object_store::Error::Generic { store: "listing", source: Box::new(error) }
 }
 
 fn entries(listed: &ListResult, prefix: &Path) -> Vec<Entry> {

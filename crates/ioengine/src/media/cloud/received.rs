@@ -1,6 +1,7 @@
 //! What has come of a range so far.
 
 use super::failure::{Failure, TroubleKind};
+use super::version::if_match;
 use crate::{ByteRange, Error, ErrorKind, Identity, memory_len, storage_len};
 use object_store::{GetRange, ObjectMeta};
 use std::ops::Range;
@@ -73,9 +74,15 @@ impl Received {
         self.asks_whole = !self.asks_whole;
     }
 
-    /// Before a try: bytes that no version is known of cannot be gone on with.
-    pub(super) fn start_over_if_unknown(&mut self) {
-        if self.version.is_none() {
+    /// True when the next try goes on behind bytes that are there. RFC 9110 section 15.3.7.3: only with a strong tag are
+    /// the bytes of two answers known to be of one object; weak tags and dates may stay while bytes change.
+    pub(super) fn is_resumable(&self) -> bool {
+        self.is_partial() && self.version.as_ref().and_then(if_match).is_some()
+    }
+
+    /// Before a try: drops bytes that cannot be gone on with.
+    pub(super) fn start_over_unless_resumable(&mut self) {
+        if !self.is_resumable() {
             self.bytes.clear();
         }
     }

@@ -5,6 +5,7 @@ use super::backoff::Backoff;
 use super::endpoint::Endpoint;
 use super::failure::{Failure, Trouble, TroubleKind};
 use super::heard::Heard;
+use super::limiter::Turn;
 use super::service::Service;
 use crate::{Error, ErrorKind};
 use futures_util::TryFutureExt;
@@ -27,13 +28,17 @@ pub(super) struct Retrying<'a> {
 const ODD_MAX: u32 = 3;
 
 impl<'a> Retrying<'a> {
-    /// Tries whose deadline counts from now.
-    pub(super) fn new(endpoint: &'a Endpoint, settings: &'a CloudSettings) -> Retrying<'a> {
+    /// Tries until a deadline.
+    pub(super) fn new(
+        endpoint: &'a Endpoint,
+        settings: &'a CloudSettings,
+        deadline: Instant,
+    ) -> Retrying<'a> {
         Retrying {
             endpoint,
             settings,
             backoff: Backoff::new(settings.backoff_base, settings.backoff_max, endpoint.seed()),
-            deadline: Instant::now() + settings.deadline,
+            deadline,
             retries: 0,
             odd: 0,
             expired: 0,
@@ -121,17 +126,31 @@ pub(super) enum Repeat {
     OnlyUndone,
 }
 
-/// Does one operation of few bytes, in a turn of its own, until it succeeds or no try is left.
+/// Does one operation of few bytes, in a turn of its own, until it succeeds or no try is left. Its deadline is that of the
+/// settings, counted from its first turn.
 pub(super) async fn retried<T, F: Future<Output = object_store::Result<T>>>(
     service: &Service,
     settings: &CloudSettings,
     repeat: Repeat,
     time: Duration,
+    operation: impl FnMut() -> F,
+) -> Result<T, Error> {
+    let turn = service.endpoint.turn().await;
+    let deadline = settings.deadline_from_now();
+    let retrying = Retrying::new(&service.endpoint, settings, deadline);
+    retried_with((service, retrying), turn, repeat, time, operation).await
+}
+
+/// The same, with a turn that is there, by the deadline that the tries have.
+pub(super) async fn retried_with<T, F: Future<Output = object_store::Result<T>>>(
+    (service, mut retrying): (&Service, Retrying<'_>),
+    turn: Turn,
+    repeat: Repeat,
+    time: Duration,
     mut operation: impl FnMut() -> F,
 ) -> Result<T, Error> {
     let endpoint = &service.endpoint;
-    let mut turn = Some(endpoint.turn().await);
-    let mut retrying = Retrying::new(endpoint, settings);
+    let mut turn = Some(turn);
     loop {
         let held = match turn.take() {
             Some(turn) => turn,
@@ -139,11 +158,12 @@ pub(super) async fn retried<T, F: Future<Output = object_store::Result<T>>>(
         };
         let started = Instant::now();
         endpoint.count_request();
-        let result = retrying.within(timeout(time, operation())).await?;
+        let heard = Heard::default();
+        let result = retrying.within(heard.during(timeout(time, operation()))).await?;
         drop(held);
         let failure = match result {
             Ok(Ok(done)) => return Ok(done),
-            Ok(Err(error)) => Failure::of(&error, &Heard::default()),
+            Ok(Err(error)) => Failure::of(&error, &heard),
             Err(_) => Failure::again(TroubleKind::Transient, format!("no answer within {time:?}")),
         };
         service.note_failure(&failure, started);

@@ -2,8 +2,10 @@
 
 use super::CloudOptions;
 use super::descriptors::requests_max;
+use super::option_names::{DURATION_MAX, duration, number, truth};
 use crate::{Error, ErrorKind};
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// How requests to cloud storage are made: retries, deadlines, concurrency. [`CloudSettings::default`] says what holds
 /// where nothing was set.
@@ -66,7 +68,7 @@ impl CloudSettings {
     /// The settings that options ask for: `max_retries`, `backoff_initial`, `backoff_max`, `retry_timeout` (or `timeout`: the
     /// deadline of a fetch), `stall_timeout` (or `read_timeout`), `concurrency` (so many requests at once from the start and at
     /// most), `concurrency_min`, `concurrency_max`, `hedge` (`true` or `false`). Times are `30s`, `500ms`, `2m` or plain
-    /// seconds. Other options are left to others.
+    /// seconds, of at most a year. Other options are left to others.
     ///
     /// # Errors
     ///
@@ -86,20 +88,18 @@ impl CloudSettings {
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
         match name {
-            "max_retries" => {
-                self.retries_max = value.trim().parse().map_err(|_| unread(name, "a number of retries"))?;
-            }
-            "backoff_initial" => self.backoff_base = time(name, value)?,
-            "backoff_max" => self.backoff_max = time(name, value)?,
-            "timeout" | "retry_timeout" => self.deadline = time(name, value)?,
-            "read_timeout" | "stall_timeout" => self.stall_timeout = time(name, value)?,
+            "max_retries" => self.retries_max = retries(name, value)?,
+            "backoff_initial" => self.backoff_base = duration(name, value)?,
+            "backoff_max" => self.backoff_max = duration(name, value)?,
+            "timeout" | "retry_timeout" => self.deadline = duration(name, value)?,
+            "read_timeout" | "stall_timeout" => self.stall_timeout = duration(name, value)?,
             "concurrency" => {
                 self.concurrency_max = requests(name, value)?;
                 self.concurrency_initial = self.concurrency_max;
             }
             "concurrency_min" => self.concurrency_min = requests(name, value)?,
             "concurrency_max" => self.concurrency_max = requests(name, value)?,
-            "hedge" => self.hedging = truth(value).ok_or_else(|| unread(name, "true or false"))?,
+            "hedge" => self.hedging = if truth(name, value)? { Hedging::Late } else { Hedging::Off },
             _ => {}
         }
         Ok(())
@@ -112,56 +112,40 @@ impl CloudSettings {
         CloudSettings { concurrency_max, ..self }
     }
 
-    /// The same settings, each within what can work: at least one request at once, no more than there are descriptors for.
+    /// The same settings, each within what can work: at least one request at once, no more than there are descriptors for,
+    /// and times of at most a year, which any clock can count from now.
     pub(super) fn workable(self) -> CloudSettings {
         let concurrency_max = self.concurrency_max.min(requests_max()).max(1);
         CloudSettings {
             concurrency_max,
             concurrency_min: self.concurrency_min.clamp(1, concurrency_max),
             concurrency_initial: self.concurrency_initial.clamp(1, concurrency_max),
-            backoff_base: self.backoff_base.max(Duration::from_millis(1)),
-            stall_timeout: self.stall_timeout.max(Duration::from_millis(1)),
+            backoff_base: self.backoff_base.clamp(Duration::from_millis(1), DURATION_MAX),
+            backoff_max: self.backoff_max.min(DURATION_MAX),
+            deadline: self.deadline.min(DURATION_MAX),
+            stall_timeout: self.stall_timeout.clamp(Duration::from_millis(1), DURATION_MAX),
             ..self
         }
     }
+
+    /// When an operation is given up that may send its first request now.
+    pub(super) fn deadline_from_now(&self) -> Instant {
+        Instant::now() + self.deadline.min(DURATION_MAX)
+    }
+}
+
+fn retries(name: &str, value: &str) -> Result<u32, Error> {
+    u32::try_from(number(name, value)?).map_err(|_| unread(name, "a number of retries below 4,294,967,296"))
+}
+
+fn requests(name: &str, value: &str) -> Result<usize, Error> {
+    let requests = usize::try_from(number(name, value)?).ok().filter(|requests| 0 < *requests);
+    requests.ok_or_else(|| unread(name, "a number of requests, at least 1"))
 }
 
 /// Values are not shown: what stands in a wrong place may be a secret.
 fn unread(name: &str, wanted: &str) -> Error {
-    Error::new(ErrorKind::Unsupported, format!("the option {name}: wanted {wanted}, found something else"))
-}
-
-fn time(name: &str, value: &str) -> Result<Duration, Error> {
-    duration(value).ok_or_else(|| unread(name, "a time such as 30s or 2m"))
-}
-
-fn requests(name: &str, value: &str) -> Result<usize, Error> {
-    let requests = value.trim().parse().ok().filter(|requests| 0 < *requests);
-    requests.ok_or_else(|| unread(name, "a number of requests, at least 1"))
-}
-
-fn truth(value: &str) -> Option<Hedging> {
-    match value.trim().to_ascii_lowercase().as_str() {
-        "true" | "1" | "yes" | "on" => Some(Hedging::Late),
-        "false" | "0" | "no" | "off" => Some(Hedging::Off),
-        _ => None,
-    }
-}
-
-/// A time as users write it, up to a year.
-fn duration(value: &str) -> Option<Duration> {
-    let value = value.trim();
-    let digits = value.find(|sign: char| !sign.is_ascii_digit() && sign != '.').unwrap_or(value.len());
-    let (number, unit) = value.split_at(digits);
-    let scale = match unit.trim() {
-        "" | "s" | "sec" | "seconds" => 1.0,
-        "ms" => 0.001,
-        "m" | "min" | "minutes" => 60.0,
-        "h" | "hours" => 3600.0,
-        _ => return None,
-    };
-    let seconds = number.parse::<f64>().ok()? * scale;
-    if seconds <= 365.0 * 86_400.0 { Duration::try_from_secs_f64(seconds).ok() } else { None }
+    Error::new(ErrorKind::Unsupported, format!("the option {name:?} should be {wanted}, and is not"))
 }
 
 #[cfg(test)]
@@ -206,5 +190,17 @@ mod tests {
         assert_eq!((settings.concurrency_min, settings.concurrency_initial), (4, 4));
         let settings = CloudSettings { concurrency_max: usize::MAX, ..CloudSettings::default() }.workable();
         assert!(settings.concurrency_max <= 32_768);
+        let max = Duration::MAX;
+        let settings = CloudSettings {
+            backoff_base: max,
+            backoff_max: max,
+            deadline: max,
+            stall_timeout: max,
+            ..CloudSettings::default()
+        };
+        let settings = settings.workable();
+        for time in [settings.backoff_base, settings.backoff_max, settings.deadline, settings.stall_timeout] {
+            assert_eq!(time, DURATION_MAX);
+        }
     }
 }

@@ -58,7 +58,7 @@ impl Source {
         let (connected, settings) = match &self.origin {
             Origin::Location { url, options, settings } => {
                 let connected = connect(url, options, Transport::new)?;
-                let connections = connected.transport.requests_max(&connected.endpoint);
+                let connections = connected.transport.requests_max();
                 (connected, settings.clone().with_requests_max(connections).workable())
             }
             Origin::Store { generation, .. } if *generation != fork::generation() => {

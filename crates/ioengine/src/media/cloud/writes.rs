@@ -3,6 +3,7 @@
 use super::CloudSettings;
 use super::backoff::Backoff;
 use super::fetch::path_of;
+use super::option_names::DURATION_MAX;
 use super::retrying::{Repeat, retried};
 use super::service::Service;
 use super::version::{update_of, version_written};
@@ -11,11 +12,13 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::{FuturesUnordered, once};
+use object_store::client::{HttpError, HttpErrorKind};
 use object_store::path::Path;
 use object_store::retry::{RetryContext, RetryFailure, RetryPolicy};
-use object_store::{PutMode, PutMultipartOptions, PutOptions, PutResult};
-use std::sync::Arc;
+use object_store::{MultipartUpload, PutMode, PutMultipartOptions, PutOptions, PutResult};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// Objects of more bytes are written in parts, unless on a condition, which services check for whole objects only.
 const WHOLE_BYTES_MAX: usize = 32 << 20;
@@ -28,6 +31,9 @@ const PARTS_MAX: usize = 10_000;
 
 /// Parts of one object under way at once.
 const PARTS_AT_ONCE: usize = 8;
+
+/// How long taking back the parts of a write that failed may take.
+const ABORT_WAIT: Duration = Duration::from_secs(15);
 
 /// Slowest link that a write is not given up on, in bytes a second.
 const SLOWEST: u64 = 100_000;
@@ -52,12 +58,20 @@ impl Service {
         };
         let time = self.patience(bytes.len());
         let in_parts = mode == PutMode::Overwrite && WHOLE_BYTES_MAX < bytes.len();
+        let mut settings =
+            CloudSettings { deadline: self.settings.deadline.max(time), ..self.settings.clone() };
         let written = if in_parts {
-            let settings =
-                CloudSettings { deadline: self.settings.deadline.max(time), ..self.settings.clone() };
-            retried(self, &settings, repeat, time, || self.put_parts(&path, &bytes)).await?
+            // The deadline of the parts; what is left behind them is for taking them back.
+            let until = OnceLock::new();
+            let deadline = settings.deadline.min(DURATION_MAX);
+            settings.deadline = deadline + ABORT_WAIT;
+            retried(self, &settings, repeat, time + ABORT_WAIT, || {
+                let until = *until.get_or_init(|| Instant::now() + deadline);
+                self.put_parts(&path, &bytes, until.min(Instant::now() + time))
+            })
+            .await?
         } else {
-            retried(self, &self.settings, repeat, time, || {
+            retried(self, &settings, repeat, time, || {
                 let options = PutOptions { mode: mode.clone(), ..PutOptions::default() };
                 self.store.put_opts(&path, bytes.clone().into(), options)
             })
@@ -89,40 +103,50 @@ impl Service {
         self.settings.stall_timeout + Duration::from_secs(crate::storage_len(bytes) / SLOWEST)
     }
 
-    /// Writes an object in parts, some at once. Parts that fail are sent again by themselves.
-    async fn put_parts(&self, path: &Path, bytes: &Bytes) -> object_store::Result<PutResult> {
+    /// Writes an object in parts, and takes them back where not all of it is done in time.
+    async fn put_parts(&self, path: &Path, bytes: &Bytes, until: Instant) -> object_store::Result<PutResult> {
         let policy = Arc::new(PartRetries { settings: self.settings.clone(), seed: self.endpoint.seed() });
         let options = PutMultipartOptions::default().with_retry_policy(policy);
-        let mut upload = self.store.put_multipart_opts(path, options).await?;
+        let begun = timeout_at(until, self.store.put_multipart_opts(path, options)).await;
+        let mut upload = begun.unwrap_or_else(|_| Err(late()))?;
+        let written = timeout_at(until, self.send_parts(&mut *upload, bytes)).await;
+        let written = written.unwrap_or_else(|_| Err(late()));
+        if written.is_err() {
+            // What was sent is not to be kept and paid for; where even that fails, the service's own rules clean up.
+            drop(timeout(ABORT_WAIT, upload.abort()).await);
+        }
+        written
+    }
+
+    /// Sends parts, some at once, and makes an object of them. Parts that fail are sent again by themselves.
+    async fn send_parts(
+        &self,
+        upload: &mut dyn MultipartUpload,
+        bytes: &Bytes,
+    ) -> object_store::Result<PutResult> {
         let part_bytes = PART_BYTES.max(bytes.len().div_ceil(PARTS_MAX));
         let mut under_way = FuturesUnordered::new();
-        let mut failed = None;
         for start in (0..bytes.len()).step_by(part_bytes) {
             if PARTS_AT_ONCE <= under_way.len()
-                && let Some(Err(error)) = under_way.next().await
+                && let Some(sent) = under_way.next().await
             {
-                failed = Some(error);
-                break;
+                sent?;
             }
             let end = bytes.len().min(start.saturating_add(part_bytes));
             self.endpoint.count_request();
             under_way.push(upload.put_part(bytes.slice(start..end).into()));
         }
-        while let (None, Some(result)) = (&failed, under_way.next().await) {
-            failed = result.err();
+        while let Some(sent) = under_way.next().await {
+            sent?;
         }
-        drop(under_way);
-        let error = match failed {
-            Some(error) => error,
-            None => match upload.complete().await {
-                Ok(written) => return Ok(written),
-                Err(error) => error,
-            },
-        };
-        // What was sent is not to be kept and paid for; where even that fails, the service's own rules clean up.
-        drop(upload.abort().await);
-        Err(error)
+        upload.complete().await
     }
+}
+
+/// The time for a write in parts passed. Another try may help.
+fn late() -> object_store::Error {
+    let error = HttpError::new(HttpErrorKind::Timeout, std::io::Error::from(std::io::ErrorKind::TimedOut));
+    object_store::Error::Generic { store: "parts", source: Box::new(error) }
 }
 
 /// Tries of single parts, with the pauses of all other requests.

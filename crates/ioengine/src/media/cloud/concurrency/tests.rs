@@ -117,3 +117,17 @@ fn what_answers_take_is_learned_anew() {
     assert_eq!(concurrency.limit(), BOUNDS.max);
     assert!(!concurrency.is_queueing());
 }
+
+/// A server that asks for fewer requests while the limit is a quarter gets fewer afterwards too.
+#[test]
+fn what_shrinks_during_a_probe_stays() {
+    let mut concurrency = Concurrency::new(BOUNDS);
+    let at = Duration::from_secs;
+    let usage = Usage::Partial;
+    concurrency.answered(Answered { started: at(0), now: Duration::from_millis(10), usage });
+    concurrency.answered(Answered { started: at(40), now: at(40) + Duration::from_millis(50), usage });
+    assert_eq!(concurrency.limit(), BOUNDS.initial / 4);
+    concurrency.throttled(at(41), at(42));
+    concurrency.answered(Answered { started: at(43), now: at(44), usage });
+    assert_eq!(concurrency.limit(), 44);
+}

@@ -1,32 +1,37 @@
 //! Small fetches of one object that wait for a turn go together in one request, where the server sends several ranges at
 //! once (RFC 9110 section 14.2): web servers, no object store.
 //!
-//! Nothing is held back for it: a fetch that gets a turn goes at once, and takes along what waits for the same object. What
-//! goes wrong in a shared request is no error: those fetches go alone, with tries of their own.
+//! Nothing is held back for it: a fetch that gets a turn goes at once, and takes along what waits for the same object.
+//! Where the server asks for fewer requests or is not reached, a shared request is sent again as one, after a pause: as many
+//! single ones would be the opposite of what it asks for. Other things that go wrong in a shared request are no error: those
+//! fetches go alone, with tries of their own.
 
 mod byteranges;
 #[cfg(test)]
 mod tests;
 
 use super::endpoint::Endpoint;
-use super::failure::{Failure, TroubleKind};
+use super::failure::{Failure, Trouble, TroubleKind};
 use super::fetch::path_of;
+use super::heard::retry_after;
 use super::limiter::Turn;
+use super::retrying::Retrying;
 use super::settings::CloudSettings;
 use super::version::{if_match, tag_of};
 use crate::engine::lock;
 use crate::remote::Fetched;
-use crate::{ByteRange, Identity, memory_len, storage_len};
+use crate::{ByteRange, Error, Identity, memory_len, storage_len};
 use byteranges::{ByteRanges, content_range};
 use futures_util::StreamExt;
 use futures_util::future::{Either, select};
 use http::header::{CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, IF_MATCH, RANGE};
 use http::{Request, StatusCode};
-use object_store::client::{HttpClient, HttpRequest, HttpRequestBody, HttpResponse};
+use object_store::client::{HttpClient, HttpErrorKind, HttpRequest, HttpRequestBody, HttpResponse};
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 use std::pin::pin;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
@@ -41,6 +46,8 @@ pub(super) struct Gather {
     numbers: AtomicU64,
     /// The server was seen not to send several ranges.
     refused: AtomicBool,
+    /// Answers in a row that were sound and brought less than was asked for.
+    poor: AtomicU32,
 }
 
 /// Ranges of one request: with the longest numbers their header is below the 4 KiB that servers take at the least.
@@ -51,6 +58,12 @@ const BYTES_MAX: u64 = 1 << 20;
 
 /// Longer ranges go alone.
 const RANGE_BYTES_MAX: u64 = 128 << 10;
+
+/// So many answers in a row that bring less than was asked for are taken for what the server always does.
+const POOR_MAX: u32 = 3;
+
+/// Times that a shared request is sent again because its answer broke off, before its fetches go alone.
+const BROKEN_MAX: u32 = 1;
 
 /// Bytes around a part: delimiter and headers.
 const PART_OVERHEAD_BYTES: u64 = 4096;
@@ -65,7 +78,7 @@ struct Want {
     offset: u64,
     len: u64,
     version: Option<Identity>,
-    sender: oneshot::Sender<Fetched>,
+    sender: oneshot::Sender<Gathered>,
 }
 
 /// A fetch in a request under way, and its bytes so far.
@@ -80,8 +93,24 @@ struct Taken {
 pub(super) enum Gathered {
     /// The bytes came in a shared request.
     Fetched(Fetched),
-    /// Goes alone, with this turn if it has one.
-    Alone(Option<Turn>),
+    /// Goes alone, with this turn if it has one, until this deadline.
+    Alone(Option<Turn>, Instant),
+    /// The shared request was sent as often as it may be.
+    Failed(Error),
+}
+
+/// Fetches of one shared request. Those that it did not bring are told to go alone when it is dropped.
+struct Group {
+    taken: Vec<Taken>,
+    deadline: Instant,
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let deadline = self.deadline;
+        // Nobody takes it where the fetch was cancelled.
+        self.taken.drain(..).for_each(|taken| drop(taken.want.sender.send(Gathered::Alone(None, deadline))));
+    }
 }
 
 /// Takes a fetch out of its queue when nobody waits for it any more.
@@ -99,8 +128,8 @@ impl Drop for InQueue<'_> {
 
 impl Gather {
     pub(super) fn new(client: HttpClient, root: Url) -> Gather {
-        let (waiting, refused) = (Mutex::default(), AtomicBool::new(false));
-        Gather { client, root, waiting, numbers: AtomicU64::new(0), refused }
+        let (waiting, refused, poor) = (Mutex::default(), AtomicBool::new(false), AtomicU32::new(0));
+        Gather { client, root, waiting, numbers: AtomicU64::new(0), refused, poor }
     }
 
     /// The range, if it may go with others.
@@ -130,22 +159,63 @@ impl Gather {
         let queued = InQueue { gather: self, key, number };
         let turn = match select(pin!(endpoint.turn()), &mut receiver).await {
             Either::Left((turn, _)) => turn,
-            Either::Right((fetched, _)) => return of_shared(fetched),
+            Either::Right((shared, _)) => return shared.unwrap_or_else(|_| lost(settings)),
         };
-        let mut taken = self.take(key, number, RANGES_MAX);
+        let taken = self.take(key, number, RANGES_MAX);
         drop(queued);
+        let deadline = settings.deadline_from_now();
         match taken.len() {
             // Another's request took this fetch along just now.
             0 => drop(turn),
-            1 => return Gathered::Alone(Some(turn)),
+            1 => return Gathered::Alone(Some(turn), deadline),
             _ => {
                 // In a place of its own: most fetches wait, and never come here.
-                Box::pin(self.request(endpoint, settings, key, &mut taken)).await;
-                // What was not brought is told so by its dropped sender.
-                drop((turn, taken));
+                let group = Group { taken, deadline };
+                Box::pin(self.shared((endpoint, settings), key, group, turn)).await;
             }
         }
-        of_shared(receiver.await)
+        receiver.await.unwrap_or_else(|_| lost(settings))
+    }
+
+    /// Sends one request for all, again where that helps, until all have their bytes or are to go alone.
+    async fn shared(
+        &self,
+        (endpoint, settings): (&Endpoint, &CloudSettings),
+        key: &str,
+        mut group: Group,
+        turn: Turn,
+    ) {
+        let mut retrying = Retrying::new(endpoint, settings, group.deadline);
+        let (mut turn, mut broken) = (Some(turn), 0);
+        loop {
+            let held = match turn.take() {
+                Some(turn) => turn,
+                None => match retrying.within(endpoint.turn()).await {
+                    Ok(turn) => turn,
+                    Err(error) => return group.fail(&error),
+                },
+            };
+            let request = self.request(endpoint, settings, key, &mut group.taken);
+            let trouble = match retrying.within(request).await {
+                Ok(Ok(())) | Ok(Err(Failure::Final(_))) => return,
+                Ok(Err(Failure::Again(trouble))) => trouble,
+                Err(late) => return group.fail(&late),
+            };
+            drop(held);
+            if !matches!(trouble.kind, TroubleKind::Throttled | TroubleKind::NotSent) {
+                broken += 1;
+                if BROKEN_MAX < broken {
+                    return;
+                }
+            }
+            if let Err(error) = retrying.after(Failure::Again(trouble)).await {
+                return group.fail(&error);
+            }
+            group.start_over();
+            if group.taken.is_empty() {
+                return;
+            }
+        }
     }
 
     /// Takes the fetch of this number out of its queue, and those along that want the same version; none where it is not
@@ -181,20 +251,33 @@ impl Gather {
     }
 
     /// Sends one request for all, and gives each its bytes as soon as they are there. What did not come stays in `taken`.
+    ///
+    /// # Errors
+    ///
+    /// What broke; it may help to send the request again.
     async fn request(
         &self,
         endpoint: &Endpoint,
         settings: &CloudSettings,
         key: &str,
         taken: &mut Vec<Taken>,
-    ) {
-        let Some(request) = self.ranges_of(key, taken) else { return };
+    ) -> Result<(), Failure> {
+        let Some(request) = self.ranges_of(key, taken) else { return Ok(()) };
         let started = Instant::now();
         endpoint.count_request();
-        let answer = timeout(settings.stall_timeout, self.client.execute(request)).await;
-        let Ok(Ok(answer)) = answer else { return };
+        let answer = match timeout(settings.stall_timeout, self.client.execute(request)).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) if error.kind() == HttpErrorKind::Connect => {
+                return Err(Failure::again(TroubleKind::NotSent, "no connection"));
+            }
+            Ok(Err(_)) => return Err(Failure::again(TroubleKind::Transient, "the connection broke")),
+            Err(_) => return Err(Failure::again(TroubleKind::Transient, "no answer came in time")),
+        };
+        let judged =
+            self.judge(&answer, taken).inspect_err(|failure| endpoint.note_failure(failure, started));
+        let Some((mut reader, identity)) = judged? else { return Ok(()) };
+        // Not before: what refusals take says nothing of what answers take.
         let load = endpoint.answered(started);
-        let Some((mut reader, identity)) = self.judge(endpoint, started, &answer, taken) else { return };
         let first_byte = Instant::now();
         let wanted: u64 = taken.iter().map(|taken| taken.want.len).sum();
         let most =
@@ -215,33 +298,51 @@ impl Gather {
             deliver(taken, identity.as_ref());
             if sound.is_err() || most < came {
                 self.refused.store(true, Ordering::Relaxed);
-                return;
+                return Ok(());
             }
         }
+        match (taken.is_empty(), reader.is_done()) {
+            (true, _) => self.poor.store(0, Ordering::Relaxed),
+            (false, true) => self.note_poor(),
+            (false, false) => return Err(Failure::again(TroubleKind::Transient, "the body ended early")),
+        }
         endpoint.completed(load, first_byte, came);
+        Ok(())
+    }
+
+    /// A sound answer that brought not all: the server may not send several ranges.
+    fn note_poor(&self) {
+        if POOR_MAX <= self.poor.fetch_add(1, Ordering::Relaxed).saturating_add(1) {
+            self.refused.store(true, Ordering::Relaxed);
+        }
     }
 
     /// A reader of the answer's body and the version that it is of; none where it is of no use here.
+    ///
+    /// # Errors
+    ///
+    /// Where the server asks for fewer requests.
     fn judge(
         &self,
-        endpoint: &Endpoint,
-        started: Instant,
         answer: &HttpResponse,
         taken: &[Taken],
-    ) -> Option<(ByteRanges, Option<Identity>)> {
+    ) -> Result<Option<(ByteRanges, Option<Identity>)>, Failure> {
         match answer.status() {
             StatusCode::PARTIAL_CONTENT => {}
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-                let failure = Failure::again(TroubleKind::Throttled, "the service asked for fewer requests");
-                endpoint.note_failure(&failure, started);
-                return None;
+                return Err(Failure::Again(Trouble {
+                    kind: TroubleKind::Throttled,
+                    cause: format!("the service answered {}", answer.status().as_u16()),
+                    asked: retry_after(answer.headers()),
+                }));
             }
             // The whole object, or an opinion on several ranges: asked one by one, the server may do better.
-            StatusCode::OK | StatusCode::RANGE_NOT_SATISFIABLE | StatusCode::BAD_REQUEST => {
-                self.refused.store(true, Ordering::Relaxed);
-                return None;
+            StatusCode::OK | StatusCode::BAD_REQUEST => {
+                self.note_poor();
+                return Ok(None);
             }
-            _ => return None,
+            // Ranges behind the object's end, among others.
+            _ => return Ok(None),
         }
         let header = |name| answer.headers().get(name).and_then(|value| value.to_str().ok());
         let encoded = header(CONTENT_ENCODING).is_some_and(|encoding| !matches!(encoding, "" | "identity"));
@@ -251,28 +352,23 @@ impl Gather {
         let version = header(ETAG).map(tag_of);
         let (Some(reader), Some(version), false) = (reader, version, encoded) else {
             self.refused.store(true, Ordering::Relaxed);
-            return None;
+            return Ok(None);
         };
         // Another version than the one that is wanted: requests of their own find that out, each for itself.
         let fits = taken
             .first()
             .is_none_or(|first| first.want.version.as_ref().is_none_or(|wanted| *wanted == version));
-        fits.then_some((reader, Some(version)))
+        Ok(fits.then_some((reader, Some(version))))
     }
 
     fn ranges_of(&self, key: &str, taken: &[Taken]) -> Option<HttpRequest> {
         let path = path_of(key).ok()?;
         let mut url = self.root.clone();
         url.path_segments_mut().ok()?.pop_if_empty().extend(path.parts());
-        let mut ranges = String::from("bytes=");
-        for taken in taken {
-            let Want { offset, len, .. } = taken.want;
-            if ranges.ends_with(|sign: char| sign.is_ascii_digit()) {
-                ranges.push(',');
-            }
-            ranges.push_str(&format!("{offset}-{}", offset + len - 1));
-        }
-        let mut request = Request::get(url.as_str()).header(RANGE, ranges);
+        let spans = spans_of(taken);
+        let ranges: Vec<String> =
+            spans.iter().map(|span| format!("{}-{}", span.start, span.end - 1)).collect();
+        let mut request = Request::get(url.as_str()).header(RANGE, format!("bytes={}", ranges.join(",")));
         if let Some(tag) = taken.first().and_then(|first| first.want.version.as_ref()).and_then(if_match) {
             request = request.header(IF_MATCH, tag);
         }
@@ -300,14 +396,43 @@ impl Taken {
     }
 }
 
+impl Group {
+    /// Tells all what their request failed with.
+    fn fail(mut self, error: &Error) {
+        self.taken.drain(..).for_each(|taken| drop(taken.want.sender.send(Gathered::Failed(error.clone()))));
+    }
+
+    /// Before another request: the bytes of two answers may be of two versions. Fetches that were cancelled are left out.
+    fn start_over(&mut self) {
+        self.taken.retain(|taken| !taken.want.sender.is_closed());
+        self.taken.iter_mut().for_each(|taken| taken.bytes.clear());
+    }
+}
+
+/// The ranges that hold all of what is wanted, by their offsets, with gaps between them: servers refuse ranges that overlap,
+/// or send their bytes twice.
+fn spans_of(taken: &[Taken]) -> Vec<Range<u64>> {
+    let mut spans: Vec<Range<u64>> = Vec::new();
+    for Taken { want: Want { offset, len, .. }, .. } in taken {
+        let end = offset + len;
+        match spans.last_mut() {
+            Some(last) if *offset <= last.end => last.end = last.end.max(end),
+            _ => spans.push(*offset..end),
+        }
+    }
+    spans
+}
+
 /// Gives those that are complete their bytes.
 fn deliver(taken: &mut Vec<Taken>, identity: Option<&Identity>) {
     for Taken { want, bytes } in taken.extract_if(.., |taken| taken.is_complete()) {
         // Nobody takes them where the fetch was cancelled.
-        drop(want.sender.send(Fetched { bytes: bytes.into(), identity: identity.cloned() }));
+        let fetched = Fetched { bytes: bytes.into(), identity: identity.cloned() };
+        drop(want.sender.send(Gathered::Fetched(fetched)));
     }
 }
 
-fn of_shared(fetched: Result<Fetched, oneshot::error::RecvError>) -> Gathered {
-    fetched.map_or(Gathered::Alone(None), Gathered::Fetched)
+/// What a fetch does that nobody tells anything: it goes alone.
+fn lost(settings: &CloudSettings) -> Gathered {
+    Gathered::Alone(None, settings.deadline_from_now())
 }

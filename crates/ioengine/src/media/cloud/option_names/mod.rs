@@ -4,7 +4,7 @@ mod nearest;
 mod table;
 mod values;
 
-pub(crate) use values::{duration, number, truth};
+pub(crate) use values::{DURATION_MAX, duration, number, truth};
 
 use crate::{Error, ErrorKind};
 use std::borrow::Cow;

@@ -4,6 +4,9 @@
 use crate::{Error, ErrorKind};
 use std::time::Duration;
 
+/// The longest time that an option may be: a year.
+pub(crate) const DURATION_MAX: Duration = Duration::from_secs(365 * 86_400);
+
 /// `true`, `1`, `yes`, `on` and their opposites, in any case.
 ///
 /// # Errors
@@ -31,13 +34,14 @@ pub(crate) fn number(name: &str, value: &str) -> Result<u64, Error> {
 ///
 /// # Errors
 ///
-/// [`Unsupported`](ErrorKind::Unsupported) for anything else, for negative times and for more than 10 years.
+/// [`Unsupported`](ErrorKind::Unsupported) for anything else, for negative times and for more than [`DURATION_MAX`].
 pub(crate) fn duration(name: &str, value: &str) -> Result<Duration, Error> {
-    const SECONDS_MAX: f64 = 10.0 * 366.0 * 86400.0;
     let text = value.trim().to_ascii_lowercase();
     let seconds = text.parse().ok().or_else(|| clock(&text)).or_else(|| sum(&text));
     match seconds {
-        Some(seconds) if (0.0..=SECONDS_MAX).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        Some(seconds) if (0.0..=DURATION_MAX.as_secs_f64()).contains(&seconds) => {
+            Ok(Duration::from_secs_f64(seconds))
+        }
         _ => Err(wrong(name, "a time such as 30, 0.5, 500ms or 2m")),
     }
 }

@@ -254,3 +254,50 @@ async fn late_answers_are_overtaken_by_second_requests() {
     assert_eq!(stats.retries, 0);
     assert!(start.elapsed() < Duration::from_secs(15));
 }
+
+/// Where ranges from the end are found by the object's size, both requests have one deadline, and pauses are as asked for.
+#[tokio::test(start_paused = true)]
+async fn asking_for_the_size_is_part_of_the_fetch() {
+    let settings = CloudSettings { deadline: Duration::from_secs(50), ..CloudSettings::default() };
+    let fetch = async |script: fn(usize) -> Fault| {
+        let server = WebServer::new(noise(SIZE), script);
+        let mut service = service(server.store(), settings.clone());
+        service.abilities.suffix_ranges = false;
+        let start = Instant::now();
+        let fetched = service.fetch("a", ByteRange::Suffix { len: 10 }, None).await;
+        (fetched, start.elapsed())
+    };
+    let (fetched, took) = fetch(|number| match number {
+        0 => Fault::Status(429, Some(20)),
+        1 => Fault::None,
+        _ => Fault::Stall,
+    })
+    .await;
+    assert_eq!(fetched.unwrap_err().kind(), ErrorKind::Unavailable);
+    assert!(took <= Duration::from_millis(50_010), "{took:?}");
+    let once = |number| if number == 0 { Fault::Status(429, Some(20)) } else { Fault::None };
+    let (fetched, took) = fetch(once).await;
+    assert_eq!(fetched.unwrap().bytes, noise(SIZE)[SIZE - 10..]);
+    assert!(Duration::from_secs(20) <= took, "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn times_beyond_all_bounds_are_no_panic() {
+    let once = |number| if number == 0 { Fault::Status(429, Some(u64::MAX)) } else { Fault::None };
+    let max = Duration::MAX;
+    let endless = CloudSettings {
+        backoff_base: max,
+        backoff_max: max,
+        deadline: max,
+        stall_timeout: max,
+        ..CloudSettings::default()
+    };
+    for settings in [CloudSettings::default(), endless.clone().workable()] {
+        let server = WebServer::new(noise(SIZE), once);
+        let service = service(server.store(), settings.clone());
+        let fetched = service.fetch("a", bounded(0, 10), None).await;
+        if let Err(error) = fetched {
+            assert_eq!(error.kind(), ErrorKind::Unavailable);
+        }
+    }
+}

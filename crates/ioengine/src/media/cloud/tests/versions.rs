@@ -75,3 +75,19 @@ async fn the_version_that_a_lane_wants_is_the_one_it_gets() {
         assert_eq!(sent, if tag.starts_with("W/") { 0 } else { 2 });
     }
 }
+
+/// RFC 9110 section 15.3.7.3: the bytes of two answers are one object's only by a strong tag.
+#[tokio::test(start_paused = true)]
+async fn bodies_without_a_strong_tag_start_over() {
+    for (tag, modified) in [(Some("W/\"one\""), None), (None, DATES[0])] {
+        let script = |number| if number == 0 { Fault::Broken(3000) } else { Fault::None };
+        let server = WebServer::new(noise(20_000), script);
+        server.change(|object| (object.tag, object.modified) = (tag, modified));
+        let service = service(server.store(), CloudSettings::default());
+        let fetched = service.fetch("a", bounded(0, 10_000), None).await.unwrap();
+        assert_eq!(fetched.bytes, noise(20_000)[..10_000]);
+        let ranges: Vec<_> = server.asked().into_iter().map(|asked| asked.range.unwrap()).collect();
+        assert_eq!(ranges, ["bytes=0-9999"; 2], "{tag:?}");
+        assert_eq!(service.endpoint.stats().resumed, 0);
+    }
+}

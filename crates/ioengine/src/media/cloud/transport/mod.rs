@@ -128,14 +128,10 @@ impl Transport {
         })))
     }
 
-    /// Requests to a server that can be under way at once, where that is known beforehand: HTTP/1.1 has one request a
-    /// connection. `None` where HTTP/2 may be spoken.
-    pub(crate) fn requests_max(&self, endpoint: &str) -> Option<usize> {
-        let one_each = match self.0.settings.version {
-            HttpVersion::Http1 => true,
-            HttpVersion::Auto => !endpoint.starts_with("https:"),
-            HttpVersion::Http2 => false,
-        };
+    /// Requests to a server that are certain to have room on connections at once: HTTP/1.1 has one request a connection, and
+    /// is what most object stores speak where HTTP/2 was not asked for. `None` where it was.
+    pub(crate) fn requests_max(&self) -> Option<usize> {
+        let one_each = self.0.settings.version != HttpVersion::Http2;
         one_each.then_some(self.0.settings.connections_max)
     }
 
