@@ -109,7 +109,7 @@ fn check(stand: &Stand, store: &Store) {
     }
     check_array(&Array::open_in(store, "old").unwrap());
     match group.names() {
-        Ok(names) => assert_eq!(names, ["plain", "sharded"]),
+        Ok(names) => assert_eq!(names, ["old", "plain", "sharded"]),
         // A web server lists nothing.
         Err(error) => assert!(!stand.writes(), "{error}"),
     }
