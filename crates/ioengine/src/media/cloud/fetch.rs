@@ -35,25 +35,30 @@ impl Service {
         if let ByteRange::Bounded { len: 0, .. } = range {
             return Ok(Fetched { bytes: Bytes::new(), identity: None });
         }
-        let path = path_of(key)?;
-        let mut received = Received::new(range, if_match);
-        let begun = if self.needs_size(range) {
-            let turn = self.endpoint.turn().await;
-            let deadline = self.settings.deadline_from_now();
-            if Box::pin(self.locate(&path, &mut received, turn, deadline)).await? {
-                return Ok(Fetched { identity: received.version.clone(), bytes: Bytes::new() });
-            }
-            Gathered::Alone(None, deadline)
-        } else {
-            self.gathered(key, range, received.version.as_ref()).await
-        };
-        match begun {
+        // A key that is none takes no turn.
+        drop(path_of(key)?);
+        if self.needs_size(range) {
+            return Box::pin(self.fetch_located(key, Received::new(range, if_match))).await;
+        }
+        match self.gathered(key, range, if_match.as_ref()).await {
             Gathered::Fetched(fetched) => Ok(fetched),
             Gathered::Failed(error) => Err(error),
             Gathered::Alone(turn, deadline) => {
-                Box::pin(self.fetch_alone(path, received, turn, deadline)).await
+                let received = Received::new(range, if_match);
+                Box::pin(self.fetch_alone(path_of(key)?, received, turn, deadline)).await
             }
         }
+    }
+
+    /// Asks for the object's size, and then for bytes.
+    async fn fetch_located(&self, key: &str, mut received: Received) -> Result<Fetched, Error> {
+        let path = path_of(key)?;
+        let turn = self.endpoint.turn().await;
+        let deadline = self.settings.deadline_from_now();
+        if self.locate(&path, &mut received, turn, deadline).await? {
+            return Ok(Fetched { identity: received.version.clone(), bytes: Bytes::new() });
+        }
+        self.fetch_alone(path, received, None, deadline).await
     }
 
     /// Sends requests until all bytes are there or no try is left.

@@ -134,7 +134,8 @@ impl RemoteSource for Source {
         };
         network.spawn(async move {
             let FetchRequest { key, range, if_match, cancelled } = request;
-            let work = service.fetch(&key, range, if_match);
+            // Boxed: what passes it on would hold it several times.
+            let work = Box::pin(service.fetch(&key, range, if_match));
             let result = network.cancelling.unless_raised(&cancelled, work).await;
             let stopped = || Err(Error::new(ErrorKind::Cancelled, "nobody waits for these bytes any more"));
             reply.complete(result.unwrap_or_else(stopped));
