@@ -2,13 +2,15 @@
 
 use crate::engine::lock;
 use crate::{Error, fork};
+use once_cell::race::OnceBox;
 use std::sync::{Mutex, OnceLock};
 
 /// One value a process: made on first use, and once more in each forked child.
 ///
 /// What was made before a fork stays as it is, in child and parent, and a child never touches it: it may be in the middle of
 /// a change by a thread that the child does not have. Nor does the child touch a lock that its parent may hold: each
-/// generation has a node with locks of its own, and a process only looks past the nodes before its own.
+/// generation has a node with locks of its own, and a process only looks past the nodes before its own, over links that
+/// are set by one atomic exchange.
 #[derive(Debug)]
 pub(crate) struct PerProcess<T> {
     first: Node<T>,
@@ -16,15 +18,16 @@ pub(crate) struct PerProcess<T> {
 
 #[derive(Debug)]
 struct Node<T> {
+    generation: u64,
     value: OnceLock<T>,
     making: Mutex<()>,
     /// The node of the next generation. Only processes of that generation and later ones make it.
-    next: OnceLock<Box<Node<T>>>,
+    next: OnceBox<Node<T>>,
 }
 
 impl<T> PerProcess<T> {
     pub(crate) const fn new() -> PerProcess<T> {
-        PerProcess { first: Node::new() }
+        PerProcess { first: Node::new(0) }
     }
 
     /// This process's value, made now where there is none. Threads wait for each other to make it.
@@ -35,7 +38,7 @@ impl<T> PerProcess<T> {
     pub(crate) fn get(&self, make: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
         let mut node = &self.first;
         for _ in 0..fork::generation() {
-            node = node.next.get_or_init(|| Box::new(Node::new()));
+            node = node.next.get_or_init(|| Box::new(Node::new(node.generation + 1)));
         }
         if let Some(value) = node.value.get() {
             return Ok(value);
@@ -59,22 +62,16 @@ impl<T> PerProcess<T> {
 }
 
 impl<T> Node<T> {
-    const fn new() -> Node<T> {
-        Node { value: OnceLock::new(), making: Mutex::new(()), next: OnceLock::new() }
+    const fn new(generation: u64) -> Node<T> {
+        Node { generation, value: OnceLock::new(), making: Mutex::new(()), next: OnceBox::new() }
     }
 }
 
-impl<T> Drop for PerProcess<T> {
+impl<T> Drop for Node<T> {
     /// Values of other processes are left alone: dropping them might wait for threads that are not there.
     fn drop(&mut self) {
-        let mut generation = 0;
-        let mut node = Some(&mut self.first);
-        while let Some(current) = node {
-            if generation != fork::generation() {
-                std::mem::forget(current.value.take());
-            }
-            generation += 1;
-            node = current.next.get_mut().map(Box::as_mut);
+        if self.generation != fork::generation() {
+            std::mem::forget(self.value.take());
         }
     }
 }

@@ -6,16 +6,19 @@ use super::flights::{Ask, Flight, Purpose, share};
 use super::object::{Dropped, Object, State, Version, now_ns, place};
 use super::source::Front;
 use crate::{ByteRange, Error, ErrorKind, Fetched, memory_len, storage_len};
+use bytes::Bytes;
 use std::sync::Arc;
 
 impl Front {
     /// Keeps what an answer brought, and answers all who share it.
     pub(super) fn land(self: &Arc<Front>, object: &Arc<Object>, number: u64, result: Result<Fetched, Error>) {
         let mut dropped = Dropped::default();
+        let has_disk = self.tier.disk.is_some();
+        let copy = result.as_ref().ok().and_then(|found| self.tier.catalog.copy(&found.bytes, has_disk));
         let mut state = object.lock();
         let Some(flight) = state.flights.land(number) else { return };
         let kept = match &result {
-            Ok(fetched) => self.learn(&mut state, &flight, fetched, &mut dropped),
+            Ok(fetched) => self.learn(&mut state, &flight, (fetched, copy), &mut dropped),
             Err(error) => {
                 if shows_another(&state, &flight, error) {
                     state.drop_ranges(&mut dropped);
@@ -43,7 +46,7 @@ impl Front {
         &self,
         state: &mut State,
         flight: &Flight,
-        fetched: &Fetched,
+        (fetched, copy): (&Fetched, Option<Bytes>),
         dropped: &mut Dropped,
     ) -> Vec<Kept> {
         let catalog = &self.tier.catalog;
@@ -67,7 +70,7 @@ impl Front {
         }
         let known = state.version.as_ref().and_then(|version| version.size);
         let place = place(flight.range, known, &fetched.bytes);
-        catalog.keep(state, place, &fetched.bytes, self.tier.disk.is_some())
+        catalog.keep(state, place, copy.as_ref().unwrap_or(&fetched.bytes), self.tier.disk.is_some())
     }
 
     /// Hands ranges to the writer. True where there were some.
@@ -120,7 +123,9 @@ impl Front {
             let same = index == 0 || wanted == brought && ask.request.if_match == if_match;
             match (&result, purpose) {
                 (Ok(fetched), Purpose::Bytes) => {
-                    match piece(fetched, share(brought, wanted, storage_len(fetched.bytes.len())), &ask) {
+                    let place = share(brought, wanted, storage_len(fetched.bytes.len()));
+                    let asked = ask.request.if_match == if_match;
+                    match piece(fetched, place, &ask).filter(|_| asked || is_named(fetched, &ask)) {
                         Some(answer) => ask.reply.complete(answer),
                         None => self.again(ask, None),
                     }
@@ -158,6 +163,11 @@ fn shows_another(state: &State, flight: &Flight, error: &Error) -> bool {
         ErrorKind::NotFound => newer,
         _ => false,
     }
+}
+
+/// False where a version is wanted and the answer does not say which it is of.
+fn is_named(fetched: &Fetched, ask: &Ask) -> bool {
+    ask.request.if_match.is_none() || fetched.identity.is_some()
 }
 
 /// A waiter's part of an answer; `None` where the answer does not have it.

@@ -3,7 +3,7 @@
 use super::disk::{Record, Stored};
 use super::extents::{Extent, charge};
 use super::memory::Memory;
-use super::object::{Dropped, Object, Version};
+use super::object::{Dropped, Object, Version, now_ns};
 use super::stats::Counts;
 use super::table::Table;
 use crate::engine::lock;
@@ -114,10 +114,11 @@ impl Catalog {
     pub(super) fn note_written(&self, medium: &Arc<str>, key: &Arc<str>, at_ns: u64) {
         let mut written = lock(&self.written);
         if WRITTEN_MAX <= written.at_ns.len() {
-            written.at_ns.clear();
-            written.all_ns = at_ns;
+            let latest = written.at_ns.drain().map(|(_, at_ns)| at_ns).max();
+            written.all_ns = written.all_ns.max(latest.unwrap_or(0));
         }
-        written.at_ns.insert((Arc::clone(medium), Arc::clone(key)), at_ns);
+        let known = written.at_ns.entry((Arc::clone(medium), Arc::clone(key))).or_default();
+        *known = at_ns.max(*known);
     }
 
     fn is_outdated(&self, table: &Table, key: &Arc<str>, confirmed_ns: u64) -> bool {
@@ -127,8 +128,13 @@ impl Catalog {
         0 < at_ns && confirmed_ns <= at_ns
     }
 
-    /// Takes note of a record that was found in a file.
-    pub(super) fn load(&self, record: Record, stored: Stored) {
+    /// Takes note of a record that was found in a file. What was confirmed in the future, by a clock that was set back since,
+    /// counts as confirmed never; what was dropped then, as dropped now.
+    pub(super) fn load(&self, mut record: Record, stored: Stored) {
+        let now = now_ns();
+        if now < record.confirmed_ns {
+            record.confirmed_ns = if record.len == 0 { now } else { 0 };
+        }
         let unnamed = record.identity.is_none();
         if unnamed && record.len != 0 && !self.keeps_unnamed() {
             return;
@@ -137,6 +143,10 @@ impl Catalog {
         let key = Arc::from(record.key.as_str());
         if self.is_outdated(&table, &key, record.confirmed_ns) {
             return;
+        }
+        if record.len == 0 {
+            // Also for ranges of files that are not found yet.
+            self.note_written(&table.name, &key, record.confirmed_ns);
         }
         let mut dropped = Dropped::default();
         let object = table.with(&key, |object, state| {
@@ -153,7 +163,7 @@ impl Catalog {
                     let id = self.new_id();
                     let stored = stored.skip(start - record.start);
                     if stored.note(object, start, id) {
-                        let stored = Some(stored);
+                        let stored = Some(Box::new(stored));
                         state
                             .extents
                             .add(start, Extent { id, len, memory: None, queued: None, stored, used: false });
@@ -168,8 +178,14 @@ impl Catalog {
         object.let_go_if_empty();
     }
 
-    /// Keeps an answer's bytes, under their object's lock: those that are not there yet. Each run is copied, so that it
-    /// keeps no more from being freed than itself.
+    /// A copy of an answer's bytes that keeps no more from being freed than itself, made before the object is locked.
+    /// `None` where they would not be kept as they are.
+    pub(super) fn copy(&self, bytes: &Bytes, has_disk: bool) -> Option<Bytes> {
+        (has_disk || self.memory.takes(bytes.len())).then(|| Bytes::copy_from_slice(bytes))
+    }
+
+    /// Keeps an answer's bytes, under their object's lock: those that are not there yet. `bytes` are a [`copy`](Self::copy)
+    /// where there is one; where only runs of them are new, those are copied again.
     pub(super) fn keep(
         &self,
         state: &mut super::object::State,
@@ -191,7 +207,11 @@ impl Catalog {
             if !in_memory && !has_disk {
                 continue;
             }
-            let bytes = Bytes::copy_from_slice(bytes.get(skip..skip + short).unwrap_or_default());
+            let bytes = match bytes.get(skip..skip + short) {
+                Some(run) if short < bytes.len() => Bytes::copy_from_slice(run),
+                Some(_) => bytes.clone(),
+                None => continue,
+            };
             let (id, used) = (self.new_id(), false);
             let memory = in_memory.then(|| bytes.clone());
             let queued = has_disk.then(|| bytes.clone());

@@ -9,11 +9,13 @@ use std::time::Duration;
 pub struct CacheConfig {
     /// Bytes of memory for cached ranges, what their bookkeeping takes included. Zero keeps none in memory.
     pub memory_bytes: u64,
-    /// The folder of the files; made where it does not exist. Several processes may use one at once. `None` keeps none.
+    /// The folder of the files; made where it does not exist, for this user alone. Several processes may use one at once.
+    /// Who can write there is trusted: the files' checksums tell damage, not forgery. `None` keeps none.
     pub folder: Option<PathBuf>,
     /// Bytes of files in the folder, over all processes that use it with this bound. At least 1 MiB.
     pub disk_bytes: u64,
-    /// Ranges in files that this process keeps track of; each takes about 200 bytes of memory.
+    /// Ranges in files that this process keeps track of. Each takes about half a KiB of memory, and about 1 KiB where it is
+    /// the only one of its object; not counted within `memory_bytes`.
     pub disk_ranges_max: usize,
     /// Bytes that wait to be written. Beyond that, answers of the source wait until they are written (up to as many bytes
     /// again, and what comes then is not stored).

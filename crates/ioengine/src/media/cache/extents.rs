@@ -5,8 +5,9 @@ use crate::{memory_len, storage_len};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 
-/// Bytes of memory that one range is taken to need beyond its bytes.
-pub(super) const EXTENT_BYTES: u64 = 256;
+/// Bytes of memory that one range is taken to need beyond its bytes. Most of it is its object's, which in the worst case has
+/// this range alone; ranges of an object of many take less than half of this.
+pub(super) const EXTENT_BYTES: u64 = 1024;
 
 /// A run of bytes, and where it is held. One that is held nowhere does not exist.
 pub(super) struct Extent {
@@ -19,7 +20,7 @@ pub(super) struct Extent {
     /// Waiting for the writer.
     pub(super) queued: Option<Bytes>,
     /// In a file.
-    pub(super) stored: Option<Stored>,
+    pub(super) stored: Option<Box<Stored>>,
     /// Hit since the last look of who makes room.
     pub(super) used: bool,
 }
@@ -63,9 +64,9 @@ pub(super) fn hand_out(bytes: &Bytes, from: usize, len: usize) -> Bytes {
     }
 }
 
-/// Disjoint ranges by their starts.
+/// Disjoint ranges by their starts. Boxed: a map has room for eleven from the first on.
 #[derive(Default)]
-pub(super) struct Extents(BTreeMap<u64, Extent>);
+pub(super) struct Extents(BTreeMap<u64, Box<Extent>>);
 
 impl Extents {
     pub(super) fn is_empty(&self) -> bool {
@@ -73,7 +74,7 @@ impl Extents {
     }
 
     pub(super) fn get_mut(&mut self, start: u64, id: u64) -> Option<&mut Extent> {
-        self.0.get_mut(&start).filter(|extent| extent.id == id)
+        self.0.get_mut(&start).map(Box::as_mut).filter(|extent| extent.id == id)
     }
 
     /// Takes a range of which something is no longer held out, where nothing of it is.
@@ -129,12 +130,12 @@ impl Extents {
 
     /// Adds a range that overlaps none.
     pub(super) fn add(&mut self, start: u64, extent: Extent) {
-        self.0.insert(start, extent);
+        self.0.insert(start, Box::new(extent));
     }
 
     /// Takes all ranges out.
     pub(super) fn take_all(&mut self) -> impl Iterator<Item = (u64, Extent)> + use<> {
-        std::mem::take(&mut self.0).into_iter()
+        std::mem::take(&mut self.0).into_iter().map(|(start, extent)| (start, *extent))
     }
 }
 
@@ -148,7 +149,9 @@ fn part(from: u64, extent: &mut Extent, at: u64, upto: u64) -> Part {
     }
     let whole = len == extent.len;
     match &extent.stored {
-        Some(stored) => Part::Disk { start: from, id: extent.id, stored: stored.clone(), skip, len, whole },
+        Some(stored) => {
+            Part::Disk { start: from, id: extent.id, stored: Stored::clone(stored), skip, len, whole }
+        }
         None => Part::Missing { start: at, len },
     }
 }
@@ -160,8 +163,12 @@ pub(super) fn charge(len: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::disk::RANGE_BYTES;
+    use super::super::memory::PLACE_BYTES;
+    use super::super::object::Object;
     use super::*;
     use crate::random::Random;
+    use std::sync::Arc;
 
     fn extent(id: u64, bytes: Bytes) -> Extent {
         let len = storage_len(bytes.len());
@@ -209,6 +216,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The worst case: an object with a long key and tag, and one range, in memory and in a file. Of the map's leaf, which
+    /// has no name, what eleven keys and values and a header take. Each allocation costs 16 bytes more, and vectors and
+    /// tables may be twice as large as what is in them.
+    #[test]
+    fn bookkeeping_is_not_more_than_charged() {
+        let leaf = 11 * size_of::<(u64, Box<Extent>)>() + 16;
+        let object =
+            16 + size_of::<Object>() + (16 + 80) + (16 + 40) + 2 * size_of::<(Arc<str>, Arc<Object>)>();
+        let range = size_of::<Extent>() + size_of::<Stored>() + 32 + 2 * (PLACE_BYTES + RANGE_BYTES);
+        let (allocations, range_alone) = (8 * 16, range + 3 * 16);
+        println!("{object} an object, {leaf} a leaf, {range} a range");
+        assert!(storage_len(object + leaf + range + allocations) <= EXTENT_BYTES);
+        assert!(storage_len(range_alone) <= EXTENT_BYTES / 2);
     }
 
     #[test]

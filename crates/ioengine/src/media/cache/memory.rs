@@ -24,6 +24,10 @@ struct Place {
     bytes: u64,
 }
 
+/// Bytes of a place.
+#[cfg(test)]
+pub(super) const PLACE_BYTES: usize = size_of::<Place>();
+
 /// The memory's bound, and the order in which ranges make room.
 pub(super) struct Memory {
     bytes_max: u64,

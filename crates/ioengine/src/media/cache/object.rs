@@ -146,13 +146,20 @@ impl State {
     }
 
     /// Takes note of the version that an answer showed, to a request that was sent at `asked_ns`. True when it is the
-    /// current one now; false for an answer that is older than what is known.
+    /// current one now; false for an answer that is older than what is known. What was confirmed in the future, by a clock
+    /// that was set back since, is older than any answer.
     pub(super) fn learn(
         &mut self,
         identity: Option<&Identity>,
         asked_ns: u64,
         dropped: &mut Dropped,
     ) -> bool {
+        let now = now_ns();
+        if let Some(version) = &mut self.version
+            && now < version.confirmed_ns
+        {
+            version.confirmed_ns = 0;
+        }
         match &mut self.version {
             Some(version) if version.identity.as_ref() == identity => {
                 version.confirmed_ns = version.confirmed_ns.max(asked_ns);
@@ -197,4 +204,28 @@ pub(super) fn place(range: ByteRange, size: Option<u64>, bytes: &Bytes) -> (u64,
 pub(super) struct Dropped {
     pub(super) changes: u64,
     pub(super) extents: Vec<Extent>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A clock that was set back: what it said before keeps no answer from being learnt.
+    #[test]
+    fn what_was_confirmed_in_the_future_counts_as_never() {
+        let [old, new] = ["old", "new"].map(|tag| Some(Identity::Tag(tag.into())));
+        let hour = Duration::from_secs(3600);
+        for (identity, changes) in [(&new, 1), (&old, 0)] {
+            let (mut state, mut dropped) = (State::default(), Dropped::default());
+            let confirmed_ns = now_ns() * 2;
+            state.version = Some(Version { identity: old.clone(), size: None, confirmed_ns });
+            assert!(!state.is_fresh(Freshness::Ttl(hour), Duration::ZERO));
+            let asked_ns = now_ns();
+            assert!(state.learn(identity.as_ref(), asked_ns, &mut dropped));
+            let version = state.version.as_ref().unwrap();
+            assert_eq!((&version.identity, version.confirmed_ns), (identity, asked_ns));
+            assert_eq!(dropped.changes, changes);
+            assert!(state.is_fresh(Freshness::Ttl(hour), Duration::ZERO));
+        }
+    }
 }

@@ -56,6 +56,8 @@ counts! {
     drops,
     /// Answers that waited for the writer.
     delays,
+    /// Of the delays, those that ended before the writer had caught up, because they had lasted five seconds.
+    overdue,
     /// Ranges written to files.
     writes,
     /// Ranges that made room in memory.

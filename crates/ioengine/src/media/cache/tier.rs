@@ -5,9 +5,10 @@ use super::config::CacheConfig;
 use super::disk::Disk;
 use super::source::CachedSource;
 use super::stats::CacheStats;
+use crate::per_process::PerProcess;
 use crate::{Error, Medium, fork};
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// A cache of ranges of remote objects, in memory and in files, that several media may share.
 ///
@@ -26,18 +27,23 @@ use std::sync::{Arc, OnceLock};
 /// under `Immutable`.
 ///
 /// **Files.** A folder may be shared by several processes: each adds to files of its own, and reads all. What a crash
-/// leaves is used as far as it is whole. Every read of a file is checked (CRC-32C), and what fails is fetched anew.
+/// leaves is used as far as it is whole. Every read of a file is checked (CRC-32C), and what fails is fetched anew. That an
+/// object was written to through a medium is noted in a file too, and the note goes when that file makes room: a process
+/// that opens the folder after that may find older ranges of another process's files, and under `Immutable` answers them.
 ///
 /// **Fork.** A forked child begins with an empty memory and its own place in the folder.
 #[derive(Clone)]
 pub struct CacheTier(pub(super) Arc<Generations>);
 
-/// A cache for each process that a fork made of this one. A child leaves its parent's alone, whose locks may be held by
-/// threads that it does not have. `next` is set in children only, so a child finds it as untouched as its parent left it.
+/// A cache for each process that a fork made of the one that asked for it. A child leaves its parent's alone, whose locks
+/// may be held by threads that it does not have.
 pub(super) struct Generations {
+    config: CacheConfig,
+    /// Of the process that asked for it, which has this number.
     generation: u64,
-    tier: Arc<Tier>,
-    next: OnceLock<Arc<Generations>>,
+    first: Arc<Tier>,
+    /// Of processes forked from it.
+    later: PerProcess<Arc<Tier>>,
 }
 
 /// One process's cache.
@@ -48,14 +54,14 @@ pub(super) struct Tier {
 }
 
 impl CacheTier {
-    /// A cache of that size. Blocks while the folder's files are looked through: one read a stored range.
+    /// A cache of that size. Blocks while the folder's files are looked through: two reads a stored range.
     ///
     /// # Errors
     ///
     /// Where the folder cannot be made, written to or locked.
     pub fn new(config: CacheConfig) -> Result<CacheTier, Error> {
-        let (generation, tier) = (fork::generation(), Arc::new(Tier::new(config)?));
-        Ok(CacheTier(Arc::new(Generations { generation, tier, next: OnceLock::new() })))
+        let first = Arc::new(Tier::new(config.clone())?);
+        Ok(CacheTier(Arc::new(Generations { config, generation: fork::generation(), first, later: PerProcess::new() })))
     }
 
     /// The medium with this cache in front. Local media are returned as they are.
@@ -108,7 +114,7 @@ impl CacheTier {
 
 impl fmt::Debug for CacheTier {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "CacheTier({:?})", self.0.tier.config)
+        write!(out, "CacheTier({:?})", self.0.config)
     }
 }
 
@@ -118,32 +124,27 @@ impl Tier {
         let disk = Disk::open(&config, &catalog)?;
         Ok(Tier { config, catalog, disk })
     }
+
+    fn after_fork(config: &CacheConfig) -> Tier {
+        Tier::new(config.clone()).unwrap_or_else(|error| {
+            tracing::warn!(%error, "a forked process goes on without files for its cache");
+            let catalog = Catalog::new(config.memory_bytes, config.freshness);
+            Tier { config: config.clone(), catalog, disk: None }
+        })
+    }
 }
 
 impl Generations {
     pub(super) fn config(&self) -> &CacheConfig {
-        &self.tier.config
+        &self.config
     }
 
     /// The cache of this process: made anew in a forked child.
     pub(super) fn current(&self) -> &Arc<Tier> {
-        let mut found = self;
-        while found.generation != fork::generation() {
-            found = match found.next.get() {
-                Some(next) => next,
-                None => found.next.get_or_init(|| Arc::new(found.after_fork())),
-            };
+        if self.generation == fork::generation() {
+            return &self.first;
         }
-        &found.tier
-    }
-
-    fn after_fork(&self) -> Generations {
-        let config = &self.tier.config;
-        let tier = Tier::new(config.clone()).unwrap_or_else(|error| {
-            tracing::warn!(%error, "a forked process goes on without files for its cache");
-            let catalog = Catalog::new(config.memory_bytes, config.freshness);
-            Tier { config: config.clone(), catalog, disk: None }
-        });
-        Generations { generation: fork::generation(), tier: Arc::new(tier), next: OnceLock::new() }
+        // What is made does not fail, so the first process's is not used in another.
+        self.later.get(|| Ok(Arc::new(Tier::after_fork(&self.config)))).unwrap_or(&self.first)
     }
 }

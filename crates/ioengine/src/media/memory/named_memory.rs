@@ -2,7 +2,7 @@
 
 use super::MemoryMedium;
 use crate::{Error, ErrorKind};
-use std::sync::OnceLock;
+use once_cell::race::OnceBox;
 
 /// Names of one process: each keeps its objects until the process ends.
 const NAMES_MAX: usize = 16_384;
@@ -14,10 +14,10 @@ struct Named {
     next: Slot,
 }
 
-type Slot = OnceLock<Box<Named>>;
+type Slot = OnceBox<Named>;
 
-/// The list. It only grows, and looking at it takes no lock: a forked child may have been made while another thread of its
-/// parent held one.
+/// The list. It only grows, by one atomic exchange an entry, and takes no lock: a forked child may have been made while
+/// another thread of its parent held one.
 static FIRST: Slot = Slot::new();
 
 /// The medium of a name, made where there is none.

@@ -4,14 +4,16 @@
 //! `<slot>.lock`, and alone adds to files of its slot; all read all files. Files of a slot that nobody holds may be removed
 //! by anybody. Who adds or removes files holds `folder.lock` meanwhile, so that the bound holds over all processes.
 
-use crate::fork::{close_in_child, keep_in_child};
+use crate::fork::{close_in_child, generation, keep_in_child};
 use crate::{Error, ErrorKind};
 use rustix::fs::{FlockOperation, flock};
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Processes that may write at once.
 const SLOTS_MAX: u32 = 1024;
@@ -19,12 +21,24 @@ const SLOTS_MAX: u32 = 1024;
 /// Names the layout of folders; files of another one are left alone.
 const LAYOUT: &str = "swath-cache-1";
 
+/// What is made is for this user alone: it holds what the user's credentials gave.
+const FOLDER_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
+
+/// Who changes the folder holds it for moments. Who had to wait longer does without.
+const LOCK_WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// How often a lock that is held is tried again.
+const LOCK_INTERVAL: Duration = Duration::from_millis(2);
+
 /// A folder of segments, and this process's slot in it.
 pub(super) struct Folder {
     path: PathBuf,
     slot: u32,
-    lock: File,
+    lock: Option<File>,
     bytes_max: u64,
+    /// Of the process that claimed the slot.
+    generation: u64,
 }
 
 /// A segment as the folder lists it.
@@ -45,14 +59,24 @@ impl Folder {
             let message = format!("wanted a cache in the folder {}, but {what}: {error}", root.display());
             Error::new(Error::from_io(error).kind(), message)
         };
-        std::fs::create_dir_all(&path).map_err(|error| refuse("it cannot be made", error))?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(FOLDER_MODE)
+            .create(&path)
+            .map_err(|error| refuse("it cannot be made", error))?;
         for slot in 0..SLOTS_MAX {
             let lock = open_lock(&path, &format!("{slot:04}"))
                 .map_err(|error| refuse("it cannot be written to", error))?;
-            match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            // Before it is locked: a child in between would hold it as long as it lives.
+            close_in_child(lock.as_raw_fd());
+            let locked = flock(&lock, FlockOperation::NonBlockingLockExclusive);
+            if locked.is_err() {
+                keep_in_child(lock.as_raw_fd());
+            }
+            match locked {
                 Ok(()) => {
-                    close_in_child(lock.as_raw_fd());
-                    return Ok(Folder { path, slot, lock, bytes_max });
+                    let (lock, generation) = (Some(lock), generation());
+                    return Ok(Folder { path, slot, lock, bytes_max, generation });
                 }
                 Err(rustix::io::Errno::WOULDBLOCK) => {}
                 Err(error) => return Err(refuse("files in it cannot be locked", error.into())),
@@ -80,28 +104,38 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// `StorageFull` where the room is other processes', which use it; and what the file system says.
+    /// `StorageFull` where the room is other processes', which use it, `WouldBlock` where another process does not let go of
+    /// the folder; and what the file system says.
     pub(super) fn make_segment(
         &self,
         bytes: u64,
         removed: impl FnMut(&Path),
     ) -> io::Result<(PathBuf, u64, File)> {
-        let whole = open_lock(&self.path, "folder")?;
-        flock(&whole, FlockOperation::LockExclusive)?;
+        let _whole = self.lock_whole()?;
         self.make_room(bytes, removed)?;
         let made_ns = crate::media::cache::object::now_ns();
         let path = self.path.join(format!("{made_ns:020}-{:04}.segment", self.slot));
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
+        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(FILE_MODE).open(&path)?;
         file.set_len(bytes)?;
         Ok((path, made_ns, file))
     }
 
-    /// Removes the oldest of this process's own files but the last. Returns its path.
-    pub(super) fn remove_oldest(&self) -> Option<PathBuf> {
-        let own: Vec<Listed> = self.list().into_iter().filter(|file| self.is_own(file)).collect();
-        let [oldest, _, ..] = own.as_slice() else { return None };
-        std::fs::remove_file(&oldest.path).ok()?;
-        Some(oldest.path.clone())
+    /// Removes the oldest file that `may_go` allows, of this process's own and those of processes that are gone. Returns its
+    /// path; `None` where there is none.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` where another process does not let go of the folder; and what the file system says.
+    pub(super) fn remove_oldest(&self, may_go: impl Fn(&Path) -> bool) -> io::Result<Option<PathBuf>> {
+        let _whole = self.lock_whole()?;
+        let mut slots = Slots { folder: self, held: HashMap::new() };
+        let mut files = self.list().into_iter().filter(|file| may_go(&file.path));
+        let oldest = files.find(|file| self.is_own(file) || !slots.is_held(file.slot));
+        oldest.map(|file| std::fs::remove_file(&file.path).map(|()| file.path)).transpose()
+    }
+
+    fn lock_whole(&self) -> io::Result<Locked> {
+        Locked::wait(open_lock(&self.path, "folder")?)
     }
 
     /// Removes files, the oldest first, until so many bytes more fit: own ones where this process has more than its share, and
@@ -132,8 +166,45 @@ impl Folder {
 }
 
 impl Drop for Folder {
+    /// Frees the slot, also where a child has the lock's file open. In a child it is the parent's, and closed.
     fn drop(&mut self) {
-        keep_in_child(self.lock.as_raw_fd());
+        let Some(lock) = self.lock.take() else { return };
+        if self.generation == generation() {
+            keep_in_child(lock.as_raw_fd());
+            unlock(&lock);
+        } else {
+            std::mem::forget(lock);
+        }
+    }
+}
+
+/// A lock that is let go of when dropped. Closing its file would not do: a child that was forked meanwhile has it open too.
+struct Locked(File);
+
+impl Locked {
+    fn wait(file: File) -> io::Result<Locked> {
+        let until = Instant::now() + LOCK_WAIT_MAX;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Locked(file)),
+                Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => {
+                    std::thread::sleep(LOCK_INTERVAL);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        unlock(&self.0);
+    }
+}
+
+fn unlock(file: &File) {
+    if let Err(error) = flock(file, FlockOperation::Unlock) {
+        tracing::warn!(%error, "a lock in the cache's folder cannot be let go of");
     }
 }
 
@@ -163,12 +234,16 @@ impl Slots<'_> {
 
 fn is_locked(folder: &Path, slot: u32) -> bool {
     let Ok(lock) = open_lock(folder, &format!("{slot:04}")) else { return true };
-    flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err()
+    let held = flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err();
+    if !held {
+        unlock(&lock);
+    }
+    held
 }
 
 fn open_lock(folder: &Path, name: &str) -> io::Result<File> {
     let path = folder.join(format!("{name}.lock"));
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(FILE_MODE).open(path)
 }
 
 fn listed(entry: &std::fs::DirEntry) -> Option<Listed> {
@@ -177,4 +252,42 @@ fn listed(entry: &std::fs::DirEntry) -> Option<Listed> {
     let (made_ns, slot) = (made_ns.parse().ok()?, slot.parse().ok()?);
     let metadata = entry.metadata().ok().filter(std::fs::Metadata::is_file)?;
     Some(Listed { made_ns, slot, path: entry.path(), bytes: metadata.len() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A clone of an open file has the same lock, as a forked child's has.
+    #[test]
+    fn locks_end_though_children_have_their_files_open() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = Folder::claim(root.path(), 16 << 20).unwrap();
+        let whole = folder.lock_whole().unwrap();
+        let child = whole.0.try_clone().unwrap();
+        let refused = folder.make_segment(1 << 20, |_| ()).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::WouldBlock);
+        drop(whole);
+        folder.make_segment(1 << 20, |_| ()).unwrap();
+        drop(child);
+        let child = folder.lock.as_ref().unwrap().try_clone().unwrap();
+        let slot = folder.slot;
+        assert!(is_locked(&root.path().join(LAYOUT), slot));
+        drop(folder);
+        assert!(!is_locked(&root.path().join(LAYOUT), slot));
+        drop(child);
+    }
+
+    #[test]
+    fn what_is_made_is_for_this_user_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let made = root.path().join("a/b");
+        let folder = Folder::claim(&made, 16 << 20).unwrap();
+        let (path, ..) = folder.make_segment(1 << 20, |_| ()).unwrap();
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        let layout = made.join(LAYOUT);
+        assert_eq!([&made, &layout].map(|path| mode(path)), [FOLDER_MODE; 2]);
+        assert_eq!([&path, &layout.join("folder.lock")].map(|path| mode(path)), [FILE_MODE; 2]);
+    }
 }

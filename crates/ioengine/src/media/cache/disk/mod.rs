@@ -1,12 +1,15 @@
 //! Ranges in files: written by one thread, read by whoever wants them.
 
 mod folder;
+mod parked;
 mod readers;
 mod record;
 mod segment;
 mod writer;
 
 pub(super) use record::Record;
+#[cfg(test)]
+pub(super) use segment::RANGE_BYTES;
 pub(super) use segment::Stored;
 pub(super) use writer::{Insert, Job};
 
@@ -16,25 +19,36 @@ use crate::engine::lock;
 use crate::{Error, fork};
 use bytes::Bytes;
 use folder::Folder;
+use parked::Parked;
 use readers::Readers;
 use segment::{Look, Segment, Waiting};
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use writer::Queue;
 
 /// Bounds below this could not be divided into files.
 const BYTES_MIN: u64 = 1 << 20;
 
-/// A file is at most this long, and at most a sixteenth of all.
+/// A file is at most a sixteenth of all, and no longer than this where there are few.
 const SEGMENT_BYTES_MAX: u64 = 64 << 20;
+
+/// Files of one process at most, where those that are not full do not count: each takes a descriptor of all who read it.
+const SEGMENTS_MAX: u64 = 256;
+
+/// A file has at most so large a part of the ranges, one of so many, so that the oldest can go without most others.
+const RANGE_PARTS: usize = 16;
+
+/// Records found in files are kept until all are, up to this many, or twice those that there is room for.
+const FOUND_MIN: usize = 1024;
 
 /// The disk's part of a cache.
 pub(super) struct Disk {
     shared: Arc<Shared>,
     readers: Readers,
+    parked: Arc<Parked>,
     writer: Mutex<Option<JoinHandle<()>>>,
     generation: u64,
 }
@@ -60,7 +74,7 @@ impl Disk {
             catalog: Arc::clone(catalog),
             folder: Folder::claim(root, bytes_max)?,
             segments: Mutex::default(),
-            segment_bytes: (bytes_max / 16).min(SEGMENT_BYTES_MAX),
+            segment_bytes: (bytes_max / 16).min(SEGMENT_BYTES_MAX.max(bytes_max / SEGMENTS_MAX)),
             ranges_max: config.disk_ranges_max,
             ranges: Arc::default(),
             queue: Queue::new(config.write_queue_bytes),
@@ -72,7 +86,8 @@ impl Disk {
             .spawn(move || writer::write(&writing))
             .map_err(Error::from_io)?;
         let (writer, generation) = (Mutex::new(Some(writer)), fork::generation());
-        Ok(Some(Disk { shared, readers: Readers::new(), writer, generation }))
+        let parked = Parked::new(catalog, parked::WAIT_MAX);
+        Ok(Some(Disk { shared, readers: Readers::new(), parked, writer, generation }))
     }
 
     /// Hands a job to the writer; gives it back where its queue is full.
@@ -80,12 +95,16 @@ impl Disk {
         self.shared.queue.put(job)
     }
 
-    /// Calls `then` once the writer has done what it was given so far, where that is much; at once where it is not.
+    /// Calls `then` once the writer has done what it was given so far, where that is much, or has not for some seconds; at
+    /// once where it is not.
     pub(super) fn when_caught_up(&self, then: Box<dyn FnOnce() + Send>) {
         if self.shared.queue.is_behind() {
             self.shared.catalog.counts.delays.add(1);
-            if let Err(Job::Call(then)) = self.shared.queue.put(Job::Call(then)) {
-                then();
+            let number = self.parked.park(then);
+            let parked = Arc::clone(&self.parked);
+            let release = Job::Call(Box::new(move || parked.release(number)));
+            if self.shared.queue.put(release).is_err() {
+                self.parked.release(number);
             }
         } else {
             then();
@@ -164,21 +183,37 @@ impl Shared {
                 cut.unwrap_or_else(|error| tracing::warn!(%error, "a file of the cache cannot be cut"));
             }
             lock(&self.segments).insert(file.path.clone(), segment);
+            if FOUND_MIN.max(2 * self.room()) < found.len() {
+                self.keep_latest(&mut found);
+            }
         }
         self.forget_removed(&listed);
-        // Of several versions of an object the latest confirmed counts.
-        found.sort_by_key(|(record, _)| record.confirmed_ns);
-        let room = self.ranges_max.saturating_sub(self.range_count());
-        let skipped = found.len().saturating_sub(room);
-        for (record, stored) in found.drain(..).skip(skipped) {
+        self.keep_latest(&mut found);
+        for (record, stored) in found {
             self.catalog.load(record, stored);
         }
     }
 
+    /// Sorts what was found by when it was confirmed, since of several versions of an object the latest counts, and lets go
+    /// of the oldest beyond what there is room for. What says that something was dropped is noted first.
+    fn keep_latest(&self, found: &mut Vec<(Record, Stored)>) {
+        found.sort_by_key(|(record, _)| record.confirmed_ns);
+        let skipped = found.len().saturating_sub(self.room());
+        for (record, stored) in found.drain(..skipped).filter(|(record, _)| record.len == 0) {
+            self.catalog.load(record, stored);
+        }
+    }
+
+    /// Ranges that may be added.
+    fn room(&self) -> usize {
+        self.ranges_max.saturating_sub(self.range_count())
+    }
+
     fn forget_removed(&self, listed: &[folder::Listed]) {
+        let listed: HashSet<&Path> = listed.iter().map(|file| file.path.as_path()).collect();
         let mut removed = Vec::new();
         lock(&self.segments).retain(|path, segment| {
-            let stays = listed.iter().any(|file| file.path == *path);
+            let stays = listed.contains(path.as_path());
             if !stays {
                 removed.push(Arc::clone(segment));
             }
@@ -201,12 +236,15 @@ impl Shared {
 impl Drop for Disk {
     /// Writes what is queued, and ends the threads. In a forked child they do not exist, and their locks may be held.
     fn drop(&mut self) {
+        let writer = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if self.generation != fork::generation() {
-            return;
+            // Not even let go of: that detaches a thread.
+            return std::mem::forget(writer);
         }
         self.shared.queue.stop();
-        let writer = lock(&self.writer).take();
-        if writer.is_some_and(|writer| writer.join().is_err()) {
+        let Some(writer) = writer else { return };
+        // An answer that waited for the writer may hold the last of the cache: then the writer is here, and ends after this.
+        if writer.thread().id() != std::thread::current().id() && writer.join().is_err() {
             tracing::error!("the cache's writer panicked");
         }
     }

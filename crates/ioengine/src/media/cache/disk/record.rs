@@ -152,8 +152,8 @@ impl Record {
     }
 }
 
-/// No record has more data: a file is smaller.
-const LEN_MAX: u64 = 1 << 30;
+/// No record has more data.
+pub(super) const LEN_MAX: u64 = 1 << 30;
 
 /// Checksums of blocks as [`block_sum`] gives them.
 fn masked(mut sums: Vec<u32>, seal: u32) -> Arc<[u32]> {

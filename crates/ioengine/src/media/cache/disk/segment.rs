@@ -37,6 +37,10 @@ struct Range {
     id: u64,
 }
 
+/// Bytes that a segment keeps of each of its ranges.
+#[cfg(test)]
+pub(in super::super) const RANGE_BYTES: usize = size_of::<Range>();
+
 impl Segment {
     pub(super) fn new(path: PathBuf, made_ns: u64, file: File, total: &Arc<AtomicUsize>) -> Arc<Segment> {
         let (scanned, gone, ranges) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
@@ -57,6 +61,11 @@ impl Segment {
         self.total.fetch_add(1, Ordering::Relaxed);
         ranges.push(range);
         true
+    }
+
+    /// Ranges of objects that are stored here.
+    pub(super) fn range_count(&self) -> usize {
+        lock(&self.ranges).len()
     }
 
     /// Takes its ranges out of their objects. Returns how many there were.

@@ -1,15 +1,17 @@
 //! The thread that writes ranges to files, and keeps the folder within its bound.
 
-use super::Shared;
-use super::record::Record;
+use super::record::{LEN_MAX, Record};
 use super::segment::{Segment, Stored};
+use super::{RANGE_PARTS, Shared};
 use crate::engine::lock;
 use crate::media::cache::object::Object;
 use crate::storage_len;
 use bytes::Bytes;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -117,8 +119,16 @@ impl Queue {
         }
     }
 
+    /// Takes no more jobs, and gives back those that were not done.
+    fn close(&self) -> VecDeque<Job> {
+        let mut state = lock(&self.state);
+        (state.stop, state.bytes) = (true, 0);
+        std::mem::take(&mut state.jobs)
+    }
+
     fn done(&self, bytes: u64) {
-        lock(&self.state).bytes -= bytes;
+        let mut state = lock(&self.state);
+        state.bytes = state.bytes.saturating_sub(bytes);
     }
 
     fn is_broken(&self) -> bool {
@@ -145,8 +155,22 @@ struct Writer<'a> {
     full_until: Instant,
 }
 
+/// Has nobody wait for a writer that has ended, however it did.
+struct Ending<'a>(&'a Queue);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        for job in self.0.close() {
+            if let Job::Call(then) = job {
+                then();
+            }
+        }
+    }
+}
+
 /// Writes until stopped.
 pub(super) fn write(shared: &Shared) {
+    let _ending = Ending(&shared.queue);
     let mut writer = Writer { shared, active: None, full_until: Instant::now() };
     let mut look_at = Instant::now() + LOOK_INTERVAL;
     loop {
@@ -158,7 +182,9 @@ pub(super) fn write(shared: &Shared) {
         match next {
             Next::Job(job) => {
                 let bytes = job.bytes();
-                writer.run(job);
+                if catch_unwind(AssertUnwindSafe(|| writer.run(job))).is_err() {
+                    tracing::error!("a job of the cache's writer panicked");
+                }
                 shared.queue.done(bytes);
             }
             Next::Look => {}
@@ -196,7 +222,7 @@ impl Writer<'_> {
         match stored {
             Ok(Some(stored)) => {
                 let noted = stored.note(object, record.start, *id);
-                extent.stored = noted.then_some(stored);
+                extent.stored = noted.then(|| Box::new(stored));
                 self.shared.catalog.counts.writes.add(1);
             }
             Ok(None) => self.shared.catalog.counts.drops.add(1),
@@ -213,13 +239,13 @@ impl Writer<'_> {
     /// Adds a record. `None` for one that is not to be stored.
     fn append(&mut self, record: &Record, data: &[u8]) -> io::Result<Option<Stored>> {
         let Some(bytes) = record.head_len().map(|head| head + record.len) else { return Ok(None) };
-        if self.shared.segment_bytes < bytes {
+        if self.shared.segment_bytes < bytes || LEN_MAX < record.len {
             return Ok(None);
         }
         if self.shared.queue.is_broken() {
             return Err(io::Error::from(io::ErrorKind::StorageFull));
         }
-        let (segment, at) = self.room_for(bytes)?;
+        let (segment, at) = self.room_for(bytes, usize::from(record.len != 0))?;
         let Some((head, sealed)) = record.seal(data, segment.place(at)) else { return Ok(None) };
         let data_at = at + sealed.head_bytes;
         // The head comes last: a record that is cut off has none.
@@ -233,37 +259,66 @@ impl Writer<'_> {
     }
 
     /// The file to write to, and where in it; a new one where the last has no room left.
-    fn room_for(&mut self, bytes: u64) -> io::Result<(Arc<Segment>, u64)> {
-        let ranges_full = self.shared.ranges_max <= self.shared.range_count();
-        if let Some(Active { segment, at }) = &self.active
-            && !ranges_full
-            && !segment.gone.load(Ordering::Acquire)
-            && at + bytes <= self.shared.segment_bytes
+    fn room_for(&mut self, bytes: u64, ranges: usize) -> io::Result<(Arc<Segment>, u64)> {
+        if ranges <= self.shared.room()
+            && let Some(found) = self.room_in_active(bytes)
         {
-            return Ok((Arc::clone(segment), *at));
+            return Ok(found);
         }
-        self.seal();
         if Instant::now() < self.full_until {
             return Err(io::Error::from(io::ErrorKind::StorageFull));
         }
-        let made = self.make(ranges_full);
-        if made.is_err() {
+        let found = self.make_room(bytes, ranges);
+        if found.is_err() {
             self.full_until = Instant::now() + FULL_INTERVAL;
         }
-        let segment = made?;
+        found
+    }
+
+    fn room_in_active(&self, bytes: u64) -> Option<(Arc<Segment>, u64)> {
+        let Active { segment, at } = self.active.as_ref()?;
+        let shared = self.shared;
+        let fits = at + bytes <= shared.segment_bytes
+            && segment.range_count() < shared.ranges_max.div_ceil(RANGE_PARTS).max(1);
+        (fits && !segment.gone.load(Ordering::Acquire)).then(|| (Arc::clone(segment), *at))
+    }
+
+    fn make_room(&mut self, bytes: u64, ranges: usize) -> io::Result<(Arc<Segment>, u64)> {
+        while self.shared.room() < ranges {
+            self.remove_ranges()?;
+        }
+        if let Some(found) = self.room_in_active(bytes) {
+            return Ok(found);
+        }
+        let segment = self.make()?;
+        self.seal();
         self.active = Some(Active { segment: Arc::clone(&segment), at: 0 });
         Ok((segment, 0))
     }
 
-    fn make(&self, ranges_full: bool) -> io::Result<Arc<Segment>> {
+    /// Removes a file that makes room for ranges; the active one stays.
+    fn remove_ranges(&self) -> io::Result<()> {
+        let shared = self.shared;
+        let active = self.active.as_ref().map(|active| &active.segment.path);
+        let may_go: HashSet<PathBuf> = lock(&shared.segments)
+            .values()
+            .filter(|segment| Some(&segment.path) != active && segment.range_count() != 0)
+            .map(|segment| segment.path.clone())
+            .collect();
+        let Some(path) = shared.folder.remove_oldest(|path| may_go.contains(path))? else {
+            return Err(io::Error::new(io::ErrorKind::StorageFull, "other processes' files have all ranges"));
+        };
+        let removed: Vec<_> = lock(&shared.segments).remove(&path).into_iter().collect();
+        shared.forget(&removed);
+        Ok(())
+    }
+
+    fn make(&self) -> io::Result<Arc<Segment>> {
         let shared = self.shared;
         let mut removed = Vec::new();
         let made = shared.folder.make_segment(shared.segment_bytes, |path| {
             removed.extend(lock(&shared.segments).remove(path));
         });
-        if ranges_full && let Some(oldest) = shared.folder.remove_oldest() {
-            removed.extend(lock(&shared.segments).remove(&oldest));
-        }
         shared.forget(&removed);
         let (path, made_ns, file) = made?;
         let segment = Segment::new(path, made_ns, file, &shared.ranges);

@@ -1,6 +1,7 @@
 //! What is in files: found again, never wrong, never too much.
 
 use super::super::CacheTier;
+use super::super::disk::Job;
 use super::*;
 use crate::ErrorKind;
 use std::path::PathBuf;
@@ -114,6 +115,59 @@ fn ranges_in_files_are_bounded_as_well() {
     tier.flush();
     drop(tier);
     assert_ne!(read_all(&CacheTier::new(config).unwrap(), &remote, &bytes, 10_000), 0);
+}
+
+/// Ranges of a process that is there take all places: what comes then is dropped, and makes no files. Once it is gone its
+/// files make room.
+#[test]
+fn ranges_of_others_do_not_make_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let (remote, bytes) = object(9);
+    let config = CacheConfig { disk_ranges_max: 100, ..in_folder(folder.path(), 0, 64 << 20) };
+    let first = CacheTier::new(config.clone()).unwrap();
+    read_all(&first, &remote, &bytes, 10_000);
+    first.flush();
+    let before = segments(folder.path()).len();
+    let full = CacheTier::new(config.clone()).unwrap();
+    read_all(&full, &remote, &bytes[..1_000_000], 1000);
+    full.flush();
+    let stats = full.stats();
+    assert!(900 <= stats.drops + stats.hits && segments(folder.path()).len() <= before + 8, "{stats:?}");
+    drop((first, full));
+    let after = CacheTier::new(config).unwrap();
+    read_all(&after, &remote, &bytes, 20_000);
+    after.flush();
+    let stats = after.stats();
+    assert!(stats.writes != 0 && stats.drops == 0, "{stats:?}");
+}
+
+/// Jobs that panic, and one that holds the last of the cache, whose end waits for the writer.
+#[test]
+fn the_writer_outlives_its_jobs() {
+    let folder = tempfile::tempdir().unwrap();
+    let (remote, bytes) = object(10);
+    let tier = CacheTier::new(in_folder(folder.path(), 0, 64 << 20)).unwrap();
+    let put = |tier: &CacheTier, then: Box<dyn FnOnce() + Send>| {
+        let tier = tier.tier();
+        assert!(tier.disk.as_ref().unwrap().put(Job::Call(then)).is_ok());
+    };
+    put(&tier, Box::new(|| panic!("a test's")));
+    read_all(&tier, &remote, &bytes, 100_000);
+    tier.flush();
+    assert_eq!((tier.stats().writes, read_all(&tier, &remote, &bytes, 100_000)), (30, 0));
+    let (go, gone) = (std::sync::mpsc::channel(), std::sync::mpsc::channel());
+    let last = tier.tier();
+    put(
+        &tier,
+        Box::new(move || {
+            go.1.recv().unwrap();
+            drop(last);
+            gone.0.send(()).unwrap();
+        }),
+    );
+    drop(tier);
+    go.0.send(()).unwrap();
+    gone.1.recv_timeout(Duration::from_secs(60)).unwrap();
 }
 
 /// Flips bits anywhere in the files, while they are open and before.
