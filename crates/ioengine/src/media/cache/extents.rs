@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// Bytes of memory that one range is taken to need beyond its bytes. Most of it is its object's, which in the worst case has
 /// this range alone; ranges of an object of many take less than half of this.
-pub(super) const EXTENT_BYTES: u64 = 1024;
+pub(super) const EXTENT_BYTES: u64 = 1152;
 
 /// A run of bytes, and where it is held. One that is held nowhere does not exist.
 pub(super) struct Extent {
