@@ -61,7 +61,12 @@ impl CacheTier {
     /// Where the folder cannot be made, written to or locked.
     pub fn new(config: CacheConfig) -> Result<CacheTier, Error> {
         let first = Arc::new(Tier::new(config.clone())?);
-        Ok(CacheTier(Arc::new(Generations { config, generation: fork::generation(), first, later: PerProcess::new() })))
+        Ok(CacheTier(Arc::new(Generations {
+            config,
+            generation: fork::generation(),
+            first,
+            later: PerProcess::new(),
+        })))
     }
 
     /// The medium with this cache in front. Local media are returned as they are.
