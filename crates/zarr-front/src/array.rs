@@ -9,6 +9,7 @@ use crate::store::Store;
 use crate::{DataType, Error, ErrorKind, FillValue, ResolvedSelection, Selection};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use swath_ioengine::{Engine, ObjectRef};
 
 /// A Zarr array, v3 or v2. Cloning shares it; it may be used from any number of threads.
@@ -44,6 +45,8 @@ pub(crate) struct ArrayInner {
     pub(crate) path: String,
     pub(crate) metadata: ArrayMetadata,
     pub(crate) compiled: Compiled,
+    /// Set once a shard turned out to be longer than all its chunks should be: its writer leaves gaps, and likely in others.
+    pub(crate) has_long_shards: AtomicBool,
 }
 
 impl Array {
@@ -75,7 +78,13 @@ impl Array {
     pub(crate) fn new(store: Store, path: String, metadata: ArrayMetadata) -> Result<Array, Error> {
         let compiled = Compiled::new(&metadata).map_err(|error| error.with_object(&store.describe(&path)))?;
         Ok(Array {
-            inner: Arc::new(ArrayInner { store, path, metadata, compiled }),
+            inner: Arc::new(ArrayInner {
+                store,
+                path,
+                metadata,
+                compiled,
+                has_long_shards: AtomicBool::new(false),
+            }),
             engine: None,
             decoded: None,
         })

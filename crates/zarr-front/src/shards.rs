@@ -29,8 +29,6 @@ struct ShardState {
     ticket: Option<LoadTicket>,
     /// Indexes of inner shards, by level and number.
     inner: HashMap<(usize, u64), Result<Arc<ShardIndex>, Error>>,
-    /// Set once the shard turned out to be longer than all its chunks should be.
-    is_long: bool,
     /// Windows that were planned to their end.
     windows_planned: u64,
     /// Windows in all.
@@ -128,21 +126,9 @@ impl Shards {
         }
     }
 
-    /// The shard is longer than all its chunks should be.
-    pub(crate) fn note_long(&self, group: usize) {
-        if let Some(shard) = self.lock().get_mut(&group) {
-            shard.is_long = true;
-        }
-    }
-
     /// Gives up the duty to read the shard's index.
     pub(crate) fn give_up_ticket(&self, group: usize) -> Option<LoadTicket> {
         self.lock().get_mut(&group)?.ticket.take()
-    }
-
-    /// Whether that turned out.
-    pub(crate) fn is_long(&self, group: usize) -> bool {
-        self.lock().get(&group).is_some_and(|shard| shard.is_long)
     }
 
     /// True where the shard's index could not be read.

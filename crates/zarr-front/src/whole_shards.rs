@@ -9,6 +9,7 @@ use crate::read_batch::ReadBatch;
 use crate::shard_index::{ShardIndex, index_range};
 use crate::shards::{Located, Seen};
 use crate::{Error, ErrorKind};
+use std::sync::atomic::Ordering;
 use swath_codecs::Scratch;
 use swath_ioengine::{Arrival, Batch, ByteRange, LaneContext, Limits, Window, memory_len};
 
@@ -16,7 +17,7 @@ use swath_ioengine::{Arrival, Batch, ByteRange, LaneContext, Limits, Window, mem
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WholeShards {
     /// Bytes that are asked for: those of an index and of chunks of which none compressed. Shards that are longer (their
-    /// writer left gaps in them) are read by their index.
+    /// writer left gaps in them) are read by their index, and so are all others of the array from then on.
     len_max: u64,
     /// Chunks that must be wanted, at least.
     chunks_min: u64,
@@ -60,7 +61,7 @@ impl ReadBatch<'_> {
     /// The range of the whole shard, and its placements in the note, where it is to be read whole.
     fn whole_range(&self, place: &Place, note: &mut Note) -> Option<ByteRange> {
         let WholeShards { len_max, chunks_min } = self.whole_shards?;
-        if place.slabs.is_some() || self.shards.is_long(place.group) {
+        if place.slabs.is_some() || self.array.has_long_shards.load(Ordering::Relaxed) {
             return None;
         }
         self.collect(place, &mut note.placements);
@@ -79,9 +80,10 @@ impl ReadBatch<'_> {
     ) {
         let stored = match result {
             Ok(Arrival::Bytes(stored)) => stored,
-            // Longer than all its chunks should be: the index tells where they are.
+            // Longer than all its chunks should be: the index tells where they are. No other shard of the array is asked
+            // for in vain, but those that are being read.
             Err(error) if error.kind() == swath_ioengine::ErrorKind::LimitExceeded => {
-                self.shards.note_long(place.group);
+                self.array.has_long_shards.store(true, Ordering::Relaxed);
                 // The duty to read the index goes back, and is taken again.
                 drop(self.shards.give_up_ticket(place.group));
                 return lane.follow_up(lane.cursor);
