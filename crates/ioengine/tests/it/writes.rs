@@ -5,6 +5,7 @@ use crate::stand::within_a_minute;
 use bytes::Bytes;
 use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
 use swath_ioengine::{
     Engine, EngineConfig, Entry, Error, ErrorKind, FileAccess, Freshness, Identity, LocalFiles, Medium,
     PutCondition,
@@ -120,6 +121,27 @@ fn files_that_are_being_written_are_not_listed() {
     fs::write(folder.folder.path().join(".swath-part-7-7"), b"left by a process that was killed").unwrap();
     let listed = folder.medium.list("").unwrap();
     assert_eq!(listed, [Entry::Object { name: "a".to_owned(), size: 1 }]);
+}
+
+#[test]
+fn files_of_killed_processes_are_in_nobodys_way() {
+    const LEFT: usize = 500;
+    let folder = Folder::new();
+    let left = |number: usize| {
+        let name = format!(".swath-part-{}-{number}", std::process::id());
+        fs::File::create(folder.folder.path().join(name)).unwrap()
+    };
+    let count = || fs::read_dir(folder.folder.path()).unwrap().count();
+    let files: Vec<fs::File> = (0..LEFT).map(left).collect();
+    // They may be other processes' that are being written.
+    folder.always("a", b"1");
+    assert_eq!((folder.on_disk("a"), count()), (b"1".to_vec(), LEFT + 1));
+    let old = SystemTime::now() - Duration::from_hours(25);
+    for file in files {
+        file.set_modified(old).unwrap();
+    }
+    folder.always("b", b"22");
+    assert_eq!((folder.on_disk("b"), count()), (b"22".to_vec(), LEFT - 1 + 2));
 }
 
 #[test]

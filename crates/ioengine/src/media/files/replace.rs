@@ -5,6 +5,10 @@
 //! behind the data. Whoever needs more syncs the file system once when all is written, which costs less than once a file.
 //! A new file has the permissions of any new file, also in place of one that had others; in place of a symbolic link it
 //! takes the link's name and leaves alone what that leads to.
+//!
+//! Temporary files are named `.swath-part-PROCESS-NUMBER`, or `.swath-part-PROCESS-NUMBER-TIME` where that is taken, with the
+//! nanoseconds since 1970. Those of processes that were killed stay. Whoever finds one in the place of its own removes it
+//! once it is a day old; all others can be removed by hand when nobody writes.
 
 use super::open_file::{OpenFile, check_key, identity_of};
 use crate::writing::check_condition;
@@ -15,6 +19,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
 /// What names of temporary files begin with. They are no keys: nothing of that name is listed or written.
 const TEMPORARY: &str = ".swath-part-";
@@ -105,12 +110,19 @@ impl<'a> Temporary<'a> {
     fn write(folder: &'a OwnedFd, bytes: &[u8]) -> io::Result<Temporary<'a>> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let mut is_taken = false;
         for _ in 0..NAMES_TRIED_MAX {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let name = format!("{TEMPORARY}{}-{number}", std::process::id());
+            let name = match is_taken {
+                false => format!("{TEMPORARY}{}-{number}", std::process::id()),
+                // Processes of containers and of other machines have the same numbers, but not at the same time.
+                true => format!("{TEMPORARY}{}-{number}-{}", std::process::id(), since_epoch().as_nanos()),
+            };
             match rustix::fs::openat(folder, &*name, flags, Mode::from_raw_mode(0o666)) {
-                // Left by a process of the same number that was killed, on this machine or on another.
-                Err(Errno::EXIST) => {}
+                Err(Errno::EXIST) => {
+                    remove_left(folder, &name);
+                    is_taken = true;
+                }
                 opened => {
                     let mut temporary =
                         Temporary { folder, name, file: File::from(opened?), is_named: false };
@@ -153,8 +165,26 @@ impl<'a> Temporary<'a> {
     }
 }
 
-/// Numbers are not used twice in a process; so many others cannot have had all of them.
-const NAMES_TRIED_MAX: usize = 1000;
+/// The second name has the time in it; so many others cannot have had all of them.
+const NAMES_TRIED_MAX: usize = 100;
+
+/// When nobody is writing a file any more.
+const ABANDONED: Duration = Duration::from_hours(24);
+
+/// Removes a temporary file that a process left which was killed. Its name is not taken: whoever still writes it, against
+/// all odds, must not rename another's file.
+fn remove_left(folder: &OwnedFd, name: &str) {
+    let Ok(found) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else { return };
+    let written = Duration::from_secs(u64::try_from(found.st_mtime).unwrap_or_default());
+    if written.saturating_add(ABANDONED) < since_epoch() {
+        // What cannot be removed is left: it has no name that anyone reads.
+        let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
+    }
+}
+
+fn since_epoch() -> Duration {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+}
 
 fn taken(error: Errno) -> Error {
     match error {
