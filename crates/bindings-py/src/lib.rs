@@ -42,6 +42,8 @@ mod module {
     #[pymodule_export]
     use crate::open::{open, open_array, open_group, reopen, reopen_url};
     #[pymodule_export]
+    use crate::remote::option_name;
+    #[pymodule_export]
     use crate::stats::stats;
 
     #[pymodule_export]

@@ -19,11 +19,10 @@ use swath::{CloudOptions, Error, Node, Store};
 /// url : str, os.PathLike or a store
 ///     A directory or a URL below which lies a `zarr.json` (Zarr v3), or a `.zarray` or `.zgroup` (v2):
 ///     `s3://bucket/key`, `gs://bucket/key`, `az://container/key`,
-///     `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`,
-///     `memory://name/key`. Or a store for these, as it is: of obstore (`S3Store`, `GCSStore`,
-///     `AzureStore`, `HTTPStore`, `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`,
-///     `LocalStore`, `StorePath`), or what `fsspec.get_mapper` gives; only where it points and how are
-///     taken from it, reading is swath's own.
+///     `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`. Or a
+///     store for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`, `HTTPStore`,
+///     `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`, `StorePath`), or what
+///     `fsspec.get_mapper` gives; only where it points and how are taken from it, reading is swath's own.
 /// mode : str, default "r"
 ///     Only "r", reading: swath does not write yet.
 /// storage_options : dict, optional

@@ -58,10 +58,11 @@ impl Remote {
         &self.withheld
     }
 
-    /// True where the same URL is asked for in the same way, whatever the secrets.
+    /// True where the same URL, query and user included, is asked for in the same way, whatever the secrets of the options.
     pub(crate) fn is_same(&self, other: &Remote) -> bool {
         let public = |remote: &Remote| remote.options.without_secrets().0;
-        self.name() == other.name() && public(self) == public(other)
+        let url = |remote: &Remote| remote.url.trim_end_matches('/').to_owned();
+        url(self) == url(other) && public(self) == public(other)
     }
 
     /// The store; nothing is connected yet, and no credentials are asked for.
@@ -94,16 +95,51 @@ impl Remote {
 }
 
 /// A URL without user, password, query and fragment: queries of blob storage are signatures. What stands before an `@`
-/// of `abfs[s]://` is no user but the container.
+/// of `abfs[s]://` is no user but the container. Passwords may hold a `/`, `?` or `#` that should have been escaped: all up
+/// to the last `@` is left out then, but for web servers where an `@` stands before it: paths hold some too.
 pub(crate) fn without_credentials(url: &str) -> String {
-    let plain = url.split(['?', '#']).next().unwrap_or_default();
-    let Some((scheme, rest)) = plain.split_once("://") else {
-        return plain.to_owned();
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return without_query(url).to_owned();
     };
-    let (authority, path) = rest.find('/').map_or((rest, ""), |slash| rest.split_at(slash));
-    let host = match authority.rsplit_once('@') {
-        Some((user, host)) if !scheme.to_ascii_lowercase().starts_with("abfs") || user.contains(':') => host,
-        _ => authority,
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let shown = match (path.rsplit_once('@'), authority.rsplit_once('@')) {
+        (Some((_, place)), _) if is_password_begun(scheme, authority) => place.to_owned(),
+        (_, Some((user, host))) if !is_scheme(scheme, &["abfs", "abfss"]) || user.contains(':') => {
+            format!("{host}{path}")
+        }
+        _ => rest.to_owned(),
     };
-    format!("{scheme}://{host}{path}")
+    format!("{scheme}://{}", without_query(&shown))
+}
+
+/// True where what stands before the first `/` is no host or bucket but a user and the beginning of a password. Only web
+/// servers have ports, and users of their own.
+fn is_password_begun(scheme: &str, authority: &str) -> bool {
+    let Some((_, last)) = authority.rsplit_once(':') else { return false };
+    let is_host = || {
+        let is_port = last.len() <= PORT_DIGITS_MAX && last.bytes().all(|digit| digit.is_ascii_digit());
+        authority.contains('@') || authority.ends_with(']') || is_port
+    };
+    !is_scheme(scheme, &["http", "https"]) || !is_host()
+}
+
+/// Digits of 65535.
+const PORT_DIGITS_MAX: usize = 5;
+
+fn is_scheme(scheme: &str, names: &[&str]) -> bool {
+    names.iter().any(|name| scheme.eq_ignore_ascii_case(name))
+}
+
+fn without_query(url: &str) -> &str {
+    url.split(['?', '#']).next().unwrap_or_default()
+}
+
+/// Return the name that an option has among all its spellings; the name itself where none is known.
+#[pyfunction]
+#[pyo3(name = "_option_name")]
+pub(crate) fn option_name(name: &str) -> String {
+    let mut options = CloudOptions::new();
+    let known = options.set(name, "").is_ok();
+    let canonical = options.iter().next().filter(|_| known).map(|(canonical, _)| canonical.to_owned());
+    canonical.unwrap_or_else(|| name.to_owned())
 }

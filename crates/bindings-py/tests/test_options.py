@@ -159,6 +159,10 @@ def test_options_of_obstore():
     assert S3_TEXT.items() <= (found.options | {"region": "eu-west-1"}).items()
     assert (found.options["region"], found.options["anon"]) == ("r", "true")
     assert "bucket" not in found.options
+    other = stores.place(store, {"key": "OTHER", "client_kwargs.region_name": "r"}).options
+    assert (other["key"], other["client_kwargs.region_name"]) == ("OTHER", "r")
+    assert other["secret_access_key"] == "SK"
+    assert not {"access_key_id", "region"} & other.keys()
     store = obstore.store.S3Store("b", credential_provider=keys)
     assert stores.place(store, None).provider is keys
 

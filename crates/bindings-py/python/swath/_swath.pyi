@@ -477,11 +477,10 @@ def open(
     url : str, os.PathLike or a store
         A directory or a URL below which lies a `zarr.json` (Zarr v3), or a `.zarray` or `.zgroup` (v2):
         `s3://bucket/key`, `gs://bucket/key`, `az://container/key`,
-        `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`,
-        `memory://name/key`. Or a store for these, as it is: of obstore (`S3Store`, `GCSStore`,
-        `AzureStore`, `HTTPStore`, `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`,
-        `LocalStore`, `StorePath`), or what `fsspec.get_mapper` gives; only where it points and how are
-        taken from it, reading is swath's own.
+        `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`. Or a
+        store for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`, `HTTPStore`,
+        `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`, `StorePath`), or what
+        `fsspec.get_mapper` gives; only where it points and how are taken from it, reading is swath's own.
     mode : str, default "r"
         Only "r", reading: swath does not write yet.
     storage_options : dict, optional
@@ -625,6 +624,9 @@ def open_group(
 
 def _flush_caches() -> None:
     """Wait until what is cached is in the files; swath does so when Python ends."""
+
+def _option_name(name: str) -> str:
+    """Return the name that an option has among all its spellings; the name itself where none is known."""
 
 def set_file_access(
     way: Literal["probe", "mapped", "buffered", "direct", "io_uring", "pread"] | None,

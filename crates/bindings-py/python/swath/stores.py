@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from os import PathLike, fspath
 from typing import Any, NamedTuple
 
+from swath._swath import _option_name
 from swath.errors import InvalidError, UnsupportedError
 from swath.options import Provider, checked_provider, split
 
@@ -22,7 +23,10 @@ def place(store: Any, storage_options: Mapping[str, Any] | None) -> Place:
     """Return where a path, a URL or a store object points; given options go before its own."""
     given, provider = split(storage_options)
     found = located(store)
-    return Place(found.url, found.options | given, provider or found.provider)
+    # An option may have another spelling in the store.
+    names = {_option_name(name) for name in given}
+    own = {name: value for name, value in found.options.items() if _option_name(name) not in names}
+    return Place(found.url, own | given, provider or found.provider)
 
 
 def located(store: Any) -> Place:
