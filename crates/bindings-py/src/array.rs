@@ -490,6 +490,10 @@ impl Array {
 
     fn __repr__(&self, py: Python<'_>) -> String {
         let (name, remark) = (self.lazy.location.name(), self.lazy.location.remark());
+        // A representation waits for no network: debuggers and logs ask for it.
+        if self.lazy.location.is_remote() && self.lazy.known().is_none() {
+            return format!("<swath.Array {name} (not opened yet){remark}>");
+        }
         match self.get(py) {
             Ok(opened) => {
                 let shape = crate::info::tuple(opened.array.shape());

@@ -1,5 +1,6 @@
 //! Credentials that a Python callable gives, as obstore's credential providers do.
 
+use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyPermissionError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::time::{Duration, SystemTime};
@@ -79,5 +80,14 @@ impl CredentialSource for PythonCredentials {
 fn failed(py: Python<'_>, raised: &PyErr) -> Error {
     let message = raised.value(py).str().map_or_else(|_| String::new(), |text| text.to_string());
     let class = raised.get_type(py).name().map_or_else(|_| "an error".to_owned(), |name| name.to_string());
-    Error::new(ErrorKind::PermissionDenied, format!("the credential_provider raised {class}: {message}"))
+    let kind = if is_passing(py, raised) { ErrorKind::Unavailable } else { ErrorKind::PermissionDenied };
+    Error::new(kind, format!("the credential_provider raised {class}: {message}"))
+}
+
+/// True for exceptions after which another try may succeed: those of a network, timeouts among them, but not of files that
+/// are not there or may not be read.
+fn is_passing(py: Python<'_>, raised: &PyErr) -> bool {
+    raised.is_instance_of::<PyOSError>(py)
+        && !raised.is_instance_of::<PyFileNotFoundError>(py)
+        && !raised.is_instance_of::<PyPermissionError>(py)
 }

@@ -121,6 +121,11 @@ impl Location {
         same_root && self.store_path() == other.store_path()
     }
 
+    /// True for what a URL names that is not a local directory.
+    pub(crate) fn is_remote(&self) -> bool {
+        matches!(self.root, Root::Remote(_))
+    }
+
     /// zarr-python's `name`: the path with a slash in front.
     pub(crate) fn zarr_name(&self) -> String {
         format!("/{}", self.path)

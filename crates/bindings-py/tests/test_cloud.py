@@ -223,6 +223,60 @@ def test_secrets_of_urls_stay_out(stored, values):
     assert "S3CRET" not in str(caught.value)
 
 
+def test_urls_that_differ_in_their_query_are_two(stored):
+    url = f"{stored.url}/bucket/a.zarr"
+    signed_urls = [swath.open_array(f"{url}?sig={number}") for number in (1, 1, 2)]
+    assert signed_urls[0] == signed_urls[1] != signed_urls[2]
+    assert hash(signed_urls[0]) == hash(signed_urls[1])
+    groups = [swath.open_group(f"{stored.url}/bucket/group.zarr?sig={number}") for number in (1, 1, 2)]
+    assert groups[0] == groups[1] != groups[2]
+    assert hash(groups[0]) == hash(groups[1])
+
+
+def test_representations_wait_for_no_network(stored):
+    array = swath.open_array("s3://bucket/a.zarr", storage_options=stored.s3)
+    again = pickle.loads(pickle.dumps(array))
+    before = len(stored.requests())
+    assert repr(again) == "<swath.Array s3://bucket/a.zarr (not opened yet)>"
+    assert len(stored.requests()) == before
+    assert again.shape == array.shape
+    assert repr(again) == repr(array)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("s3://AKIA:S3/CRET@bucket/k", "s3://bucket/k"),
+        ("s3://AKIA:S3?CRET@bucket/k", "s3://bucket/k"),
+        ("s3://AKIA:12/S3CRET@bucket/k", "s3://bucket/k"),
+        ("s3://AKIA:S@3/CRET@bucket/k", "s3://bucket/k"),
+        ("s3://bucket/day@noon/k", "s3://bucket/day@noon/k"),
+        ("https://user:S3#CRET@host/k", "https://host/k"),
+        ("https://user:S3CRET@host:80/day@noon/k?sig=S3CRET@x", "https://host:80/day@noon/k"),
+        ("http://127.0.0.1:8080/day@noon/k", "http://127.0.0.1:8080/day@noon/k"),
+        ("http://[::1]/day@noon/k", "http://[::1]/day@noon/k"),
+        ("https://host/k?mail=a@b", "https://host/k"),
+        (
+            "abfs://container@account.dfs.core.windows.net/k@1",
+            "abfs://container@account.dfs.core.windows.net/k@1",
+        ),
+        ("abfs://user:S3/CRET@account.dfs.core.windows.net/k", "abfs://account.dfs.core.windows.net/k"),
+    ],
+)
+def test_passwords_that_are_not_escaped_stay_out(url, shown):
+    array = swath._swath._reopen_url("array", (url, {}, None, []), "")
+    assert array.store_path == shown
+    assert shown in repr(array)
+    assert "CRET" not in repr(array) + pickle.dumps(array).decode("latin1")
+
+
+def test_errors_of_urls_with_passwords_do_not_show_them():
+    for url in ("s3://AKIA:S3/CRET@bucket/k", "https://user:S3#CRET@127.0.0.1:1/k", "ftp://u:S3/CRET@host/k"):
+        with pytest.raises(swath.SwathError) as caught:
+            swath.open(url, storage_options={"anon": True, "max_retries": 0})
+        assert "CRET" not in str(caught.value), url
+
+
 class Keys:
     """A credential provider that pickles, and counts how often it was asked."""
 
@@ -253,12 +307,19 @@ def test_credential_provider(stored, values):
     assert "without" not in repr(again)
 
 
-def test_a_credential_provider_that_fails(stored):
+@pytest.mark.parametrize(
+    ("error", "retryable"),
+    [(RuntimeError, False), (PermissionError, False), (FileNotFoundError, False)]
+    + [(error, True) for error in (OSError, TimeoutError, ConnectionRefusedError)],
+)
+def test_a_credential_provider_that_fails(stored, error, retryable):
     def fails():
-        raise RuntimeError("no keys today")
+        raise error("no keys today")
 
-    with pytest.raises(swath.StorageError, match=r"s3://bucket/a\.zarr"):
-        swath.open_array("s3://bucket/a.zarr", storage_options=signed(stored, credential_provider=fails))
+    options = signed(stored, credential_provider=fails, max_retries=0)
+    with pytest.raises(swath.StorageError, match=r"s3://bucket/a\.zarr.*no keys today") as caught:
+        swath.open_array("s3://bucket/a.zarr", storage_options=options)
+    assert caught.value.retryable is retryable
 
 
 def test_store_stats(stored):
