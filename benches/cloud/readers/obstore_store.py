@@ -11,7 +11,7 @@ from benches.cloud.readers.location import ACCESS_KEY, REGION, SECRET_KEY, Locat
 
 def bucket_store(location: Location) -> Any:
     """Return the store of all that is in a location's bucket."""
-    client_options = {"allow_http": True}
+    client_options: Any = {"allow_http": True}
     if location.scheme == "s3":
         return S3Store(
             location.bucket,
