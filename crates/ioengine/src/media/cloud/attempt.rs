@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 /// How long the end of a body is waited for when all of its bytes are there.
-const END_WAIT: Duration = Duration::from_millis(100);
+pub(super) const END_WAIT: Duration = Duration::from_millis(100);
 
 impl Service {
     /// Sends one request for what is missing, and takes what comes. `seen` is raised when an answer begins.

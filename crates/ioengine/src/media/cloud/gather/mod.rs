@@ -10,6 +10,7 @@ mod byteranges;
 #[cfg(test)]
 mod tests;
 
+use super::attempt::END_WAIT;
 use super::endpoint::Endpoint;
 use super::failure::{Failure, Trouble, TroubleKind};
 use super::fetch::path_of;
@@ -32,7 +33,6 @@ use std::ops::Range;
 use std::pin::pin;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 use url::Url;
@@ -67,9 +67,6 @@ const BROKEN_MAX: u32 = 1;
 
 /// Bytes around a part: delimiter and headers.
 const PART_OVERHEAD_BYTES: u64 = 4096;
-
-/// How long the end of a body is waited for when all bytes are there.
-const END_WAIT: Duration = Duration::from_millis(100);
 
 /// A fetch that waits.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use http::Response;
 use http_body_util::{BodyExt, Full};
 use object_store::client::{HttpError, HttpErrorKind, HttpResponseBody, HttpService};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What the server makes of several ranges.
 #[derive(Clone, Copy, Debug, PartialEq)]
