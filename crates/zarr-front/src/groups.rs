@@ -5,6 +5,7 @@ use crate::compiled::Compiled;
 use crate::counting_sort::{SortMemory, sort_by_number};
 use crate::raveling::{cell_count, unravel};
 use crate::slabs::Slabs;
+use crate::stretches::Stretch;
 use std::ops::Range;
 use swath_codecs::{CutAxis, Output};
 
@@ -22,7 +23,8 @@ pub(crate) struct Groups {
     result_starts: Vec<u32>,
     /// For each group its first window; one more at the end. Empty where every object is one window.
     window_starts: Vec<u32>,
-    /// The first slab of each window, of those windows of which something is wanted; [`WHOLE`] for a whole object.
+    /// The first slab of each window, of those windows of which something is wanted; [`WHOLE`] for a whole object, and what
+    /// is less than that by its number for a stretch of one.
     windows: Vec<u64>,
 }
 
@@ -46,10 +48,15 @@ pub(crate) struct Place {
     pub(crate) object: u64,
     /// The slabs; `None` for all.
     pub(crate) slabs: Option<Range<u64>>,
+    /// The stretch of what is wanted of the object; `None` for all.
+    pub(crate) stretch: Option<Stretch>,
 }
 
 /// Stands for all slabs of an object.
 const WHOLE: u64 = u64::MAX;
+
+/// Stretches of one object are fewer: at most as many as lanes. No slab that is wanted has a number as large as those left.
+const STRETCHES_MAX: u64 = 1 << 16;
 
 /// Stored objects of one read at most, counted once for each selection that wants them: their plan takes 2 GiB.
 const OBJECTS_MAX: usize = 1 << 26;
@@ -104,15 +111,20 @@ impl Groups {
     fn cut(&mut self, output: &Output<'_>, compiled: &Compiled, tile_counts: &[u64]) {
         let slabs = cell_count(self.slabs.extents(&compiled.chunks_per_object));
         let is_one_window = slabs.is_some_and(|slabs| slabs <= self.slabs.per_window);
-        if is_one_window || tile_counts.iter().all(|tiles| *tiles <= self.slabs.window_tiles) {
+        let are_whole = is_one_window || tile_counts.iter().all(|tiles| *tiles <= self.slabs.window_tiles);
+        let stretches = self.slabs.stretches.map(|stretches| (stretches, stretches.bytes(tile_counts)));
+        let stretches = |tiles| stretches.map_or(1, |(stretches, bytes)| stretches.count(tiles, bytes));
+        let are_cut =
+            self.slabs.stretches.is_some() && tile_counts.iter().any(|tiles| stretches(*tiles) != 1);
+        if are_whole && !are_cut {
             return;
         }
         let mut origin = vec![0; compiled.objects.len()];
         let mut wanted = Vec::new();
         for (group, tiles) in tile_counts.iter().enumerate() {
             self.window_starts.push(window_number(self.windows.len()));
-            if *tiles <= self.slabs.window_tiles {
-                self.windows.push(WHOLE);
+            if is_one_window || *tiles <= self.slabs.window_tiles {
+                self.windows.extend((0..stretches(*tiles)).map(|number| WHOLE - number));
                 continue;
             }
             compiled.object_origin(self.objects[group], &mut origin);
@@ -145,8 +157,13 @@ impl Groups {
             (group, *self.windows.get(window)?)
         };
         let object = *self.objects.get(group)?;
+        let (number, count) = (WHOLE - slab_start, self.windows_of(group));
+        if number < STRETCHES_MAX {
+            let stretch = (1 < count).then_some(Stretch { number, count });
+            return Some(Place { group, object, slabs: None, stretch });
+        }
         let slabs = slab_start..slab_start.saturating_add(self.slabs.per_window);
-        Some(Place { group, object, slabs: (slab_start != WHOLE).then_some(slabs) })
+        Some(Place { group, object, slabs: Some(slabs), stretch: None })
     }
 
     /// Windows of an object.

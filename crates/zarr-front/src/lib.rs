@@ -31,6 +31,7 @@ mod store;
 #[cfg(feature = "cloud")]
 mod store_url;
 mod stored_size;
+mod stretches;
 mod whole_shards;
 
 pub use array::Array;

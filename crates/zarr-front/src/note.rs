@@ -17,6 +17,8 @@ pub(crate) struct Note {
     /// Inner shard indexes of this window that have not arrived.
     pub(crate) inner_left: usize,
     pub(crate) cached: Cached,
+    /// The window is one stretch of its shard, and was not told yet that the others are of the same version.
+    pub(crate) is_unsure: bool,
 }
 
 /// One read of a window.
@@ -48,6 +50,7 @@ impl Note {
         self.reads.clear();
         self.missing.clear();
         self.inner_left = 0;
+        self.is_unsure = false;
         self.cached.clear();
     }
 }

@@ -8,6 +8,7 @@ use crate::note::{ChunkPart, Note, Wanted, number, slice, token};
 use crate::placement::{Placement, Placements, part_of};
 use crate::shards::{Shard, Shards};
 use crate::slabs::Slabs;
+use crate::stretches::Stretches;
 use crate::whole_shards::WholeShards;
 use crate::{Error, ErrorKind};
 use std::collections::BTreeMap;
@@ -66,7 +67,9 @@ impl<'m> ReadBatch<'m> {
         let chunks = &array.inner.compiled.chunks_per_object;
         let (slabs, whole_shards) = match array.inner.store.is_remote() {
             true => {
-                (Slabs::of_whole_objects(chunks, reads_max), WholeShards::new(&array.inner.compiled, limits))
+                let compiled = &array.inner.compiled;
+                let stretches = Stretches::new(compiled, limits);
+                (Slabs::of_whole_objects(chunks, reads_max, stretches), WholeShards::new(compiled, limits))
             }
             false => (Slabs::new(chunks, reads_max), None),
         };
@@ -94,7 +97,7 @@ impl<'m> ReadBatch<'m> {
         self.results.errors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn object(&self, place: &Place) -> ObjectRef {
+    pub(crate) fn object(&self, place: &Place) -> ObjectRef {
         let coordinates = self.groups.coordinates(place.object, &self.array.compiled.objects);
         self.array.chunk_object(&coordinates)
     }
@@ -150,11 +153,15 @@ impl<'m> ReadBatch<'m> {
         let mut note = std::mem::take(window.note::<Note>());
         note.clear();
         self.collect(place, &mut note.placements);
-        let located = if self.array.compiled.is_flat {
+        let mut located = if self.array.compiled.is_flat {
             self.locate_flat(&note.placements, known)
         } else {
             self.locate(place, &note.placements, known, object)
         };
+        if let Some(stretch) = place.stretch {
+            located.keep(stretch);
+            note.is_unsure = true;
+        }
         for (run, error) in &located.errors {
             self.fail(slice(&note.placements, run), &error.clone().with_object(&object.key));
         }
@@ -175,7 +182,9 @@ impl<'m> ReadBatch<'m> {
                 note.reads.push(Wanted::Chunk { run, part });
             }
             note.missing = located.missing;
-            let is_sure = *is_fresh || known.identity.is_none() || self.is_taken_for_fresh(known.writes);
+            // Of a stretch it counts what the others are of.
+            let is_sure = place.stretch.is_none() && (*is_fresh || known.identity.is_none())
+                || self.is_taken_for_fresh(known.writes);
             if note.reads.is_empty() && is_sure {
                 self.fill_missing(&mut note);
                 self.place_cached(&mut note);
@@ -402,6 +411,12 @@ impl Batch for ReadBatch<'_> {
         lane: &mut LaneContext<'_>,
     ) {
         let Some(note) = lane.note.get::<Note>() else { return };
+        if note.is_unsure && result.is_ok() {
+            if !self.agrees(lane.cursor, lane.identity) {
+                return;
+            }
+            note.is_unsure = false;
+        }
         self.fill_missing(note);
         if !note.cached.is_empty() {
             self.judge_cached(note, &result, lane.object);

@@ -7,17 +7,22 @@ use crate::placement::Placement;
 use crate::raveling::unravel;
 use crate::read_batch::ReadBatch;
 use crate::shard_index::{ShardIndex, WHOLE_OBJECT, nested_index_range, within};
+use crate::stretches::Stretch;
 use crate::{Error, ErrorKind};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use swath_codecs::Scratch;
-use swath_ioengine::{Arrival, ByteRange, Identity, LaneContext, ObjectRef, PlanContext};
+use swath_ioengine::{Arrival, ByteRange, Cursor, Identity, LaneContext, ObjectRef, PlanContext};
 
 /// What lanes share of the shards while a batch runs. Locked a few times a window, not once a chunk; a shard is let go
 /// once its last window is planned.
 #[derive(Default)]
-pub(crate) struct Shards(Mutex<HashMap<usize, ShardState>>);
+pub(crate) struct Shards {
+    states: Mutex<HashMap<usize, ShardState>>,
+    /// The version that the first bytes came from, of shards that are read in stretches: at most one for each lane.
+    versions: Mutex<HashMap<usize, Option<Identity>>>,
+}
 
 /// An inner shard: its group, its level and its number within its object.
 pub(crate) type InnerKey = (usize, usize, u64);
@@ -83,6 +88,17 @@ enum Location {
 }
 
 impl Located {
+    /// Keeps what is of one stretch; what is not stored is of the first.
+    pub(crate) fn keep(&mut self, stretch: Stretch) {
+        let ranges: Vec<ByteRange> = self.chunks.iter().map(|(_, range, _)| *range).collect();
+        let mut held = stretch.holds(&ranges).into_iter();
+        self.chunks.retain(|_| held.next().unwrap_or(false));
+        if stretch.number != 0 {
+            self.missing.clear();
+            self.errors.clear();
+        }
+    }
+
     fn stored(&mut self, run: Range<u32>, found: Result<(ByteRange, ChunkPart), Error>) {
         match found {
             Ok((range, part)) => self.chunks.push((run, range, part)),
@@ -103,7 +119,14 @@ impl From<Seen> for Shard {
 
 impl Shards {
     fn lock(&self) -> MutexGuard<'_, HashMap<usize, ShardState>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a stretch of a shard is of the version that those before it were of. Each is planned from the index of the
+    /// version that it is read from: of two versions, stretches might overlap, or leave chunks out.
+    fn agree(&self, group: usize, identity: Option<&Identity>) -> bool {
+        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        versions.entry(group).or_insert_with(|| identity.cloned()).as_ref() == identity
     }
 
     /// A window of the shard needs nothing more of its indexes.
@@ -138,6 +161,20 @@ impl Shards {
 }
 
 impl ReadBatch<'_> {
+    /// Whether the stretch of a shard at a cursor, read from this version, may be placed; else its results fail.
+    #[cold]
+    pub(crate) fn agrees(&self, cursor: Cursor, identity: Option<&Identity>) -> bool {
+        let Some(place) = self.groups.place(cursor.window) else { return false };
+        let agrees = self.shards.agree(place.group, identity);
+        if !agrees {
+            let kind = swath_ioengine::ErrorKind::Changed;
+            let error = swath_ioengine::Error::new(kind, "the object was replaced while it was read");
+            let error = Error::from(error).with_object(&self.object(&place).key);
+            self.fail_group(place.group, &error);
+        }
+        agrees
+    }
+
     fn new_shard(&self, group: usize) -> ShardState {
         ShardState { windows: self.groups.windows_of(group), ..ShardState::default() }
     }

@@ -1,5 +1,7 @@
 //! How the chunks of a stored object are cut into windows. Pure.
 
+use crate::stretches::Stretches;
+
 /// Windows are made of whole slabs: boxes of one chunk along each of the leading axes, and all chunks along the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slabs {
@@ -9,6 +11,8 @@ pub(crate) struct Slabs {
     pub(crate) per_window: u64,
     /// Objects of which no more tiles are wanted are one window, whatever their slabs.
     pub(crate) window_tiles: u64,
+    /// When an object that is one window otherwise is cut by where its chunks are stored.
+    pub(crate) stretches: Option<Stretches>,
 }
 
 /// Chunks that one window aims at: few enough that lanes share a shard evenly, many enough that looking up the shard
@@ -25,11 +29,15 @@ const SLAB_CHUNKS_MAX: u64 = 256;
 impl Slabs {
     /// For media whose requests are dear: all that is wanted of an object is one window, of at most `reads_max` chunks.
     /// Writers lay chunks out as they like, in Morton order say, and what touches is only read together where it is
-    /// planned together.
-    pub(crate) fn of_whole_objects(chunks_per_object: &[u64], reads_max: u64) -> Slabs {
+    /// planned together: where one object shall busy several lanes, it is cut by where its chunks are stored.
+    pub(crate) fn of_whole_objects(
+        chunks_per_object: &[u64],
+        reads_max: u64,
+        stretches: Option<Stretches>,
+    ) -> Slabs {
         let Slabs { axes, .. } = Slabs::new(chunks_per_object, reads_max);
         let slab: u64 = chunks_per_object[axes..].iter().product();
-        Slabs { axes, per_window: (reads_max / slab.max(1)).max(1), window_tiles: reads_max }
+        Slabs { axes, per_window: (reads_max / slab.max(1)).max(1), window_tiles: reads_max, stretches }
     }
 
     /// The fewest leading axes whose slabs, and windows of them, are of at most `reads_max` chunks.
@@ -44,7 +52,7 @@ impl Slabs {
             (slab, axes) = (chunks, axes - 1);
         }
         let per_window = (WINDOW_CHUNKS.min(reads_max) / slab.max(1)).max(1);
-        Slabs { axes, per_window, window_tiles: WINDOW_TILES.min(reads_max) }
+        Slabs { axes, per_window, window_tiles: WINDOW_TILES.min(reads_max), stretches: None }
     }
 
     /// Extents of the axes that number slabs.
@@ -76,7 +84,7 @@ mod tests {
     #[test]
     fn whole_objects_are_one_window_where_it_holds_them() {
         let cut = |extents: &[u64], reads_max| {
-            let slabs = Slabs::of_whole_objects(extents, reads_max);
+            let slabs = Slabs::of_whole_objects(extents, reads_max, None);
             (slabs.axes, slabs.per_window, slabs.window_tiles)
         };
         assert_eq!(cut(&[1, 10, 16, 16], 16_384), (2, 64, 16_384));

@@ -61,7 +61,8 @@ impl ReadBatch<'_> {
     /// The range of the whole shard, and its placements in the note, where it is to be read whole.
     fn whole_range(&self, place: &Place, note: &mut Note) -> Option<ByteRange> {
         let WholeShards { len_max, chunks_min } = self.whole_shards?;
-        if place.slabs.is_some() || self.array.has_long_shards.load(Ordering::Relaxed) {
+        let is_part = place.slabs.is_some() || place.stretch.is_some();
+        if is_part || self.array.has_long_shards.load(Ordering::Relaxed) {
             return None;
         }
         self.collect(place, &mut note.placements);

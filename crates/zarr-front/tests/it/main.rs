@@ -22,4 +22,5 @@ mod limits;
 mod metadata;
 mod oracle;
 mod round_trips;
+mod stretches;
 mod written;
