@@ -5,6 +5,8 @@ use crate::link::PIECE_BYTES;
 use crate::request::{Request, parse};
 use crate::{Failure, Server};
 use bytes::{Buf, Bytes, BytesMut};
+use std::collections::VecDeque;
+use std::io::IoSlice;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -74,48 +76,72 @@ async fn send(stream: &mut TcpStream, answer: Answer, round: u64, server: &Serve
     counters.body_bytes.fetch_add(body_bytes, Ordering::Relaxed);
     counters.wire_bytes.fetch_add(answer.head.len() as u64 + body_bytes, Ordering::Relaxed);
     let mut pieces = pieces(answer, server.link.is_bounded());
-    let last = pieces.pop();
+    let last = pieces.pop().unwrap_or_default();
     let sent = send_pieces(stream, pieces, server).await;
-    if let (Some(last), Ok(())) = (&last, &sent) {
-        server.link.pass(last.remaining()).await;
+    if sent.is_ok() {
+        server.link.pass(bytes_of(&last)).await;
     }
     // Before the last piece is written: when the client has it, its next request is of a later round.
     counters.end(round);
     sent?;
-    if let Some(mut last) = last {
-        stream.write_all_buf(&mut last).await?;
+    write(stream, last).await
+}
+
+async fn send_pieces(stream: &mut TcpStream, pieces: Vec<Piece>, server: &Server) -> Result<(), Failure> {
+    for piece in pieces {
+        server.link.pass(bytes_of(&piece)).await;
+        write(stream, piece).await?;
     }
     Ok(())
 }
 
-async fn send_pieces(
-    stream: &mut TcpStream,
-    pieces: impl IntoIterator<Item = Piece>,
-    server: &Server,
-) -> Result<(), Failure> {
-    for mut piece in pieces {
-        server.link.pass(piece.remaining()).await;
-        stream.write_all_buf(&mut piece).await?;
-    }
-    Ok(())
+/// What is handed to the link at a time, in parts that need no copy.
+type Piece = VecDeque<Bytes>;
+
+fn bytes_of(piece: &Piece) -> usize {
+    piece.iter().map(Bytes::len).sum()
 }
 
-/// A head, or nothing, and a part of the body.
-type Piece = bytes::buf::Chain<Bytes, Bytes>;
+/// Parts that one system call writes at most.
+const PARTS_MAX: usize = 256;
 
-/// The answer in the pieces in which it is handed to the link: a head with what follows it, and the rest.
-fn pieces(answer: Answer, small: bool) -> Vec<Piece> {
-    let piece_bytes = if small { PIECE_BYTES } else { usize::MAX };
-    let mut head = Bytes::from(answer.head);
-    let mut pieces = Vec::new();
-    for mut part in answer.body {
-        while !part.is_empty() {
-            let taken = part.split_to(part.len().min(piece_bytes));
-            pieces.push(std::mem::take(&mut head).chain(taken));
+async fn write(stream: &mut TcpStream, mut piece: Piece) -> Result<(), Failure> {
+    while !piece.is_empty() {
+        let parts: Vec<IoSlice<'_>> = piece.iter().take(PARTS_MAX).map(|part| IoSlice::new(part)).collect();
+        let mut written = stream.write_vectored(&parts).await?;
+        if written == 0 {
+            return Err("the connection takes no more".into());
+        }
+        while let Some(part) = piece.front_mut() {
+            if written < part.len() {
+                part.advance(written);
+                break;
+            }
+            written -= part.len();
+            piece.pop_front();
         }
     }
-    if !head.is_empty() {
-        pieces.push(head.chain(Bytes::new()));
+    Ok(())
+}
+
+/// The answer in the pieces in which it is handed to the link.
+fn pieces(answer: Answer, small: bool) -> Vec<Piece> {
+    let piece_bytes = if small { PIECE_BYTES } else { usize::MAX };
+    let mut pieces = Vec::new();
+    let (mut piece, mut room) = (Piece::new(), piece_bytes);
+    for mut part in std::iter::once(Bytes::from(answer.head)).chain(answer.body) {
+        while !part.is_empty() {
+            let taken = part.split_to(part.len().min(room));
+            room -= taken.len();
+            piece.push_back(taken);
+            if room == 0 {
+                pieces.push(std::mem::take(&mut piece));
+                room = piece_bytes;
+            }
+        }
+    }
+    if !piece.is_empty() {
+        pieces.push(piece);
     }
     pieces
 }

@@ -14,7 +14,8 @@ pub(crate) struct Request {
     pub(crate) path: String,
     /// What follows the question mark, as it came.
     pub(crate) query: String,
-    pub(crate) range: Option<Wanted>,
+    /// Of the object; none where all of it is wanted.
+    pub(crate) ranges: Vec<Wanted>,
     pub(crate) if_match: Option<String>,
     pub(crate) if_none_match: Option<String>,
     /// False for methods that are refused.
@@ -43,8 +44,13 @@ impl Wanted {
         (range.start < range.end).then_some(range)
     }
 
+    /// What a header asks for; nothing where it cannot be read, as if it were not there (RFC 9110 section 14.2).
+    fn parse_all(text: &str) -> Option<Vec<Wanted>> {
+        text.strip_prefix("bytes=")?.split(',').map(Wanted::parse).collect()
+    }
+
     fn parse(text: &str) -> Option<Wanted> {
-        let (first, last) = text.strip_prefix("bytes=")?.split_once('-')?;
+        let (first, last) = text.trim().split_once('-')?;
         match (first, last) {
             ("", last) => Some(Wanted::Suffix(last.parse().ok()?)),
             (first, "") => Some(Wanted::From(first.parse().ok()?)),
@@ -69,7 +75,7 @@ pub(crate) fn parse(arrived: &[u8]) -> Result<Option<(Request, usize)>, Failure>
         is_head: method == "HEAD",
         path: decoded(path.trim_start_matches('/')),
         query: query.to_owned(),
-        range: header("range").and_then(Wanted::parse),
+        ranges: header("range").and_then(Wanted::parse_all).unwrap_or_default(),
         if_match: header("if-match").map(str::to_owned),
         if_none_match: header("if-none-match").map(str::to_owned),
         is_read: method == "GET" || method == "HEAD",
@@ -109,7 +115,11 @@ mod tests {
 
     #[test]
     fn ranges_as_clients_write_them() {
-        let range = |text| Wanted::parse(text).and_then(|wanted| wanted.within(100));
+        let all = |text| -> Vec<_> {
+            let wanted = Wanted::parse_all(text).unwrap_or_default();
+            wanted.into_iter().map(|wanted| wanted.within(100)).collect()
+        };
+        let range = |text| all(text).pop().flatten();
         assert_eq!(range("bytes=0-9"), Some(0..10));
         assert_eq!(range("bytes=90-500"), Some(90..100));
         assert_eq!(range("bytes=40-"), Some(40..100));
@@ -117,6 +127,8 @@ mod tests {
         assert_eq!(range("bytes=-700"), Some(0..100));
         assert_eq!(range("bytes=100-110"), None);
         assert_eq!(range("bytes=-0"), None);
+        assert_eq!(all("bytes=0-9, -7,200-"), [Some(0..10), Some(93..100), None]);
+        assert_eq!(all("bytes=0-9,x"), []);
     }
 
     #[test]
@@ -126,7 +138,7 @@ mod tests {
         let (request, len) = parse(text).unwrap().unwrap();
         assert_eq!(&text[len..], b"HEAD");
         assert_eq!(request.path, "a/b c");
-        assert_eq!(request.range, Some(Wanted::Bounded(1, 2)));
+        assert_eq!(request.ranges, [Wanted::Bounded(1, 2)]);
         assert_eq!(field(&request.query, "prefix").as_deref(), Some("x/y"));
         assert!(parse(b"GET / HTTP/1.1\r\nHost").unwrap().is_none());
         assert!(parse(b"\0\0\r\n\r\n").is_err());
