@@ -52,7 +52,7 @@ pub struct Limits {
     pub remote_split_bytes: usize,
     /// Bytes that reads of a remote medium may bring beside what is wanted, where that saves requests: so many of a hundred
     /// wanted bytes of a window (or [`Limits::remote_bridged_bytes`], where that is more). The narrowest gaps are read
-    /// over first. Default 25.
+    /// over first. Costs alone decide where the store is [near](crate::RemoteSource::is_near). Default 25.
     pub remote_bridged_percent: u64,
     /// Bytes that reads of a window of a remote medium may bring beside what is wanted, however little that is. Default
     /// 4 KiB: not much more than the headers of a request and its answer.

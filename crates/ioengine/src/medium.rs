@@ -95,6 +95,13 @@ impl Medium {
         removed
     }
 
+    /// Says that about so many reads follow soon: remote media make connections ready. Returns at once; local media do nothing.
+    pub fn expect(&self, reads: u64) {
+        if let Medium::Remote(source) = self {
+            source.expect(reads);
+        }
+    }
+
     /// What requests to the medium came to; `None` for local media.
     pub fn remote_stats(&self) -> Option<RemoteStats> {
         match self {
@@ -224,6 +231,16 @@ pub trait RemoteSource: Send + Sync {
     }
     /// Current costs; may move as the source learns.
     fn cost(&self) -> CostModel;
+    /// Says that about so many fetches follow soon, so that connections can be made while their plan still waits for its
+    /// first answers. A hint, which returns at once and reports nothing.
+    fn expect(&self, _fetches: u64) {}
+    /// True where bytes that nobody wants cost nothing but their time, as those of a store on the same machine or in the same
+    /// rack: [`RemoteSource::cost`] alone decides then what is read over to save requests. Elsewhere bytes may cost money,
+    /// or fill a link that others share, and
+    /// [`Limits::remote_bridged_percent`](crate::Limits::remote_bridged_percent) bounds them. Asked with every window.
+    fn is_near(&self) -> bool {
+        false
+    }
     /// Starts a fetch and returns at once. `reply` must be completed; dropping it reports an error.
     fn fetch(&self, request: FetchRequest, reply: Reply);
     /// See [`Medium::list`].

@@ -173,7 +173,7 @@ impl Lane {
         let alignment = window.alignment();
         let limits = &self.shared.config.limits;
         let policy = match medium {
-            None => remote_policy(&cost, limits),
+            None => remote_policy(&cost, limits, bridged_share(&window, limits)),
             Some(_) => local_policy(&cost, limits, lends, alignment),
         };
         let split_bytes = policy.split_bytes;
@@ -346,16 +346,26 @@ fn local_policy(cost: &CostModel, limits: &Limits, lends: bool, alignment: u64) 
 }
 
 /// How reads of a remote medium are merged and split.
-fn remote_policy(cost: &CostModel, limits: &Limits) -> MergePolicy {
-    let bridged = BridgedShare { percent: limits.remote_bridged_percent, bytes: limits.remote_bridged_bytes };
+fn remote_policy(cost: &CostModel, limits: &Limits, bridged: Option<BridgedShare>) -> MergePolicy {
     MergePolicy {
         gap_bytes_max: cost.gap_bytes_max(),
         merged_bytes_max: limits.remote_merged_bytes_max,
         merged_parts_max: limits.remote_merged_parts_max,
         split_bytes: limits.remote_split_bytes,
-        bridged: Some(bridged),
+        bridged,
         alignment: 1,
     }
+}
+
+/// What a window of a remote medium may bring beside what is wanted; `None` where costs alone decide.
+fn bridged_share(window: &OpenWindow, limits: &Limits) -> Option<BridgedShare> {
+    let object = window.memory.storage.object.as_ref();
+    let is_near = object.is_some_and(|object| match &object.medium {
+        Medium::Remote(source) => source.is_near(),
+        Medium::Local(_) => false,
+    });
+    let share = BridgedShare { percent: limits.remote_bridged_percent, bytes: limits.remote_bridged_bytes };
+    (!is_near).then_some(share)
 }
 
 /// Windows kept for reuse. Few are open at a time, because a lane plans the next one only when its queues run empty.

@@ -103,6 +103,10 @@ impl RemoteSource for CachedSource {
         self.source.cost()
     }
 
+    fn is_near(&self) -> bool {
+        self.source.is_near()
+    }
+
     fn fetch(&self, request: FetchRequest, reply: Reply) {
         match self.front() {
             Some(front) => front.begin(Ask::new(request, reply)),

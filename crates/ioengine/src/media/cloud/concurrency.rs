@@ -64,6 +64,10 @@ pub(super) enum Usage {
 /// either end varies by as much.
 const SLACK: f64 = 0.005;
 
+/// Seconds of a processor that a request takes, from its fetch to the last byte of a short answer: 20 to 40 us were measured
+/// (docs/decisions/0013-cloud-reads.md).
+pub(super) const SENDING: f64 = 25e-6;
+
 /// How long the quickest answer counts without another one near it.
 const PROBE_EVERY: Duration = Duration::from_secs(30);
 
@@ -95,6 +99,13 @@ impl Concurrency {
     /// What the first byte of an answer takes when nothing queues, in seconds; `None` before the first answer.
     pub(super) fn quickest(&self) -> Option<f64> {
         self.quickest
+    }
+
+    /// Requests that can be sent before the first of them is answered: more of them are not under way at once.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a bounded, positive number")]
+    pub(super) fn useful(&self) -> usize {
+        let sent = self.quickest.map_or(f64::MAX, |quickest| quickest / SENDING);
+        sent.min(self.bounds.max as f64) as usize
     }
 
     /// True when answers take so long that requests must be waiting in a queue.

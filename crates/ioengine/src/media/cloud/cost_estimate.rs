@@ -1,5 +1,6 @@
 //! What a request and a byte cost at an endpoint, learned from what a full queue completes. Pure: time is passed in.
 
+use super::concurrency::SENDING;
 use crate::CostModel;
 use std::time::Duration;
 
@@ -100,6 +101,8 @@ impl CostEstimate {
         let under_way = in_flight.max(1) as f64;
         let start = CostEstimate::START;
         let request = if 0.0 < quickest { quickest / under_way } else { start.request_cost_ns * 1e-9 };
+        // Near servers answer before all is under way that seems so: what is scarce then is a processor.
+        let request = request.max(SENDING);
         let byte = self.body_byte.map_or(start.byte_cost_ns * 1e-9, |byte| byte / under_way);
         let (request, byte) = self.fit.solve(request.max(1e-9), byte.max(1e-12));
         self.current = Some(CostModel {

@@ -60,8 +60,26 @@ impl Endpoint {
         self.limiter.turn().await
     }
 
+    /// How many more requests would be under way at once, if they were sent now: as many as may be, and no more than are sent
+    /// in the time that an answer takes.
+    pub(super) fn room(&self) -> usize {
+        self.limiter.room()
+    }
+
     pub(super) fn costs(&self) -> CostModel {
         lock(&self.learned).costs.costs()
+    }
+
+    /// True where answers begin within [`NEAR`], which those from other buildings do not.
+    pub(super) fn is_near(&self) -> bool {
+        self.limiter.quickest().is_some_and(|quickest| quickest < NEAR)
+    }
+
+    /// Connections of one request each that so many fetches keep busy: some of them are merged, and answered before others
+    /// are sent. Near servers answer before a connection more would be of use.
+    pub(super) fn connections_for(&self, fetches: u64) -> usize {
+        let fetches = usize::try_from(fetches / FETCHES_A_CONNECTION).unwrap_or(usize::MAX);
+        if self.is_near() { 0 } else { fetches.min(self.limiter.limit()) }
     }
 
     /// A seed that no other operation of the process has.
@@ -157,6 +175,14 @@ impl Endpoint {
         }
     }
 }
+
+/// Seconds. Object stores of providers take several milliseconds to answer even from the same zone, and a round trip between
+/// zones alone takes about one.
+const NEAR: f64 = 0.001;
+
+/// Fetches that one connection is made ready for: so that few connections are made in vain where half of what is expected is
+/// merged. Chosen, not measured.
+const FETCHES_A_CONNECTION: u64 = 2;
 
 /// Seeds of pauses differ from process to process: clients that were refused together shall not come back together.
 fn first_seed() -> u64 {

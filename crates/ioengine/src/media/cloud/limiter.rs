@@ -114,6 +114,23 @@ impl Limiter {
         state.note(now);
     }
 
+    /// See [`Endpoint::room`](super::endpoint::Endpoint::room).
+    pub(super) fn room(&self) -> usize {
+        let state = lock(&self.0.state);
+        let useful = state.concurrency.useful().min(state.concurrency.limit());
+        useful.saturating_sub(state.in_flight)
+    }
+
+    /// Requests that may be under way now.
+    pub(super) fn limit(&self) -> usize {
+        lock(&self.0.state).concurrency.limit()
+    }
+
+    /// Seconds to the first byte of an answer when nothing queues; `None` before the first answer.
+    pub(super) fn quickest(&self) -> Option<f64> {
+        lock(&self.0.state).concurrency.quickest()
+    }
+
     pub(super) fn standing(&self) -> Standing {
         let state = lock(&self.0.state);
         Standing {

@@ -2,7 +2,7 @@
 
 use super::CloudSettings;
 use super::credentials::Renewal;
-use super::gather::Gather;
+use super::gather::{self, Gather};
 use super::network::{Network, START};
 use super::options::CloudOptions;
 use super::provider::{Abilities, Connected, connect};
@@ -121,8 +121,30 @@ impl RemoteSource for Source {
         Ok(service.lasting_name.clone())
     }
 
+    /// What a request costs is what a range more in one costs, where several go together.
     fn cost(&self) -> CostModel {
-        self.service.made().map_or(START, |service| service.endpoint.costs())
+        let Some(service) = self.service.made() else { return START };
+        let costs = service.endpoint.costs();
+        match &service.gather {
+            Some(gather) if gather.is_in_use() => {
+                CostModel { request_cost_ns: gather::range_cost_ns(&costs), ..costs }
+            }
+            Some(_) | None => costs,
+        }
+    }
+
+    fn expect(&self, fetches: u64) {
+        let Ok((network, service)) = self.service() else { return };
+        let Some(transport) = &service.transport else { return };
+        let connections = service.endpoint.connections_for(fetches);
+        if transport.lacks(service.endpoint.name(), connections) {
+            let (transport, endpoint) = (transport.clone(), Arc::clone(&service.endpoint));
+            network.spawn(async move { transport.prepare(endpoint.name(), connections) });
+        }
+    }
+
+    fn is_near(&self) -> bool {
+        self.service.made().is_some_and(|service| service.endpoint.is_near())
     }
 
     /// The work runs on the runtime; the lane's inbox gets the bytes, and nothing is decoded here. A fetch that waits for

@@ -1,7 +1,9 @@
 //! Small fetches of one object that wait for a turn go together in one request, where the server sends several ranges at
 //! once (RFC 9110 section 14.2): web servers, no object store.
 //!
-//! Nothing is held back for it: a fetch that gets a turn goes at once, and takes along what waits for the same object.
+//! Nothing is held back for it: fetches that begin together are all known before the first of them goes, and one that gets a
+//! turn takes along its share of what waits for the same object. Until a server is seen to send several ranges, one request at
+//! a time asks for them.
 //! Where the server asks for fewer requests or is not reached, a shared request is sent again as one, after a pause: as many
 //! single ones would be the opposite of what it asks for. Other things that go wrong in a shared request are no error: those
 //! fetches go alone, with tries of their own.
@@ -21,7 +23,7 @@ use super::settings::CloudSettings;
 use super::version::{if_match, tag_of};
 use crate::engine::lock;
 use crate::remote::Fetched;
-use crate::{ByteRange, Error, Identity, memory_len, storage_len};
+use crate::{ByteRange, CostModel, Error, Identity, memory_len, storage_len};
 use byteranges::{ByteRanges, content_range};
 use futures_util::StreamExt;
 use futures_util::future::{Either, select};
@@ -32,8 +34,9 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::pin::pin;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use tokio::sync::oneshot;
+use tokio::task::yield_now;
 use tokio::time::{Instant, timeout};
 use url::Url;
 
@@ -43,11 +46,17 @@ pub(super) struct Gather {
     client: HttpClient,
     root: Url,
     waiting: Mutex<HashMap<String, VecDeque<Want>>>,
+    /// Of all objects.
+    count: AtomicUsize,
     numbers: AtomicU64,
     /// The server was seen not to send several ranges.
     refused: AtomicBool,
     /// Answers in a row that were sound and brought less than was asked for.
     poor: AtomicU32,
+    /// The server was seen to send several ranges.
+    proven: AtomicBool,
+    /// A request is under way that finds that out: servers that cannot send several ranges send whole objects.
+    on_trial: AtomicBool,
 }
 
 /// Ranges of one request: with the longest numbers their header is below the 4 KiB that servers take at the least.
@@ -67,6 +76,12 @@ const BROKEN_MAX: u32 = 1;
 
 /// Bytes around a part: delimiter and headers.
 const PART_OVERHEAD_BYTES: u64 = 4096;
+
+/// Nanoseconds that one more range costs in a request that goes anyway: the bytes of its headers, and the time of a
+/// processor. The latter is a guess at a tenth of what a request takes.
+pub(super) fn range_cost_ns(costs: &CostModel) -> f64 {
+    2_500.0 + 120.0 * costs.byte_cost_ns
+}
 
 /// A fetch that waits.
 #[derive(Debug)]
@@ -110,6 +125,15 @@ impl Drop for Group {
     }
 }
 
+/// The one shared request that is under way while nothing is known of the server.
+struct Trial<'a>(&'a Gather);
+
+impl Drop for Trial<'_> {
+    fn drop(&mut self) {
+        self.0.on_trial.store(false, Ordering::Relaxed);
+    }
+}
+
 /// Takes a fetch out of its queue when nobody waits for it any more.
 struct InQueue<'a> {
     gather: &'a Gather,
@@ -125,8 +149,39 @@ impl Drop for InQueue<'_> {
 
 impl Gather {
     pub(super) fn new(client: HttpClient, root: Url) -> Gather {
-        let (waiting, refused, poor) = (Mutex::default(), AtomicBool::new(false), AtomicU32::new(0));
-        Gather { client, root, waiting, numbers: AtomicU64::new(0), refused, poor }
+        Gather {
+            client,
+            root,
+            waiting: Mutex::default(),
+            count: AtomicUsize::new(0),
+            numbers: AtomicU64::new(0),
+            refused: AtomicBool::new(false),
+            poor: AtomicU32::new(0),
+            proven: AtomicBool::new(false),
+            on_trial: AtomicBool::new(false),
+        }
+    }
+
+    /// False once the server was seen not to send several ranges.
+    pub(super) fn is_in_use(&self) -> bool {
+        !self.refused.load(Ordering::Relaxed)
+    }
+
+    /// How many fetches may go in one request now, and the trial that it is, if so. What waits is spread over the requests
+    /// that can be under way at once: over more of them it would travel no faster.
+    fn ranges_max(&self, endpoint: &Endpoint) -> (usize, Option<Trial<'_>>) {
+        let alone = (1, None);
+        if self.refused.load(Ordering::Relaxed) {
+            return alone;
+        }
+        let share = self.count.load(Ordering::Relaxed).div_ceil(1 + endpoint.room()).clamp(1, RANGES_MAX);
+        if self.proven.load(Ordering::Relaxed) {
+            (share, None)
+        } else if share == 1 || self.on_trial.swap(true, Ordering::Relaxed) {
+            alone
+        } else {
+            (share, Some(Trial(self)))
+        }
     }
 
     /// The range, if it may go with others.
@@ -151,14 +206,16 @@ impl Gather {
     ) -> Gathered {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let (sender, mut receiver) = oneshot::channel();
-        let want = Want { number, offset, len, version, sender };
-        lock(&self.waiting).entry(key.to_owned()).or_default().push_back(want);
+        self.wait(key, Want { number, offset, len, version, sender });
         let queued = InQueue { gather: self, key, number };
-        let turn = match select(pin!(endpoint.turn()), &mut receiver).await {
-            Either::Left((turn, _)) => turn,
-            Either::Right((shared, _)) => return shared.unwrap_or_else(|_| lost(settings)),
+        // What begins together waits by then.
+        yield_now().await;
+        let turn = match select(&mut receiver, pin!(endpoint.turn())).await {
+            Either::Left((shared, _)) => return shared.unwrap_or_else(|_| lost(settings)),
+            Either::Right((turn, _)) => turn,
         };
-        let taken = self.take(key, number, RANGES_MAX);
+        let (ranges_max, trial) = self.ranges_max(endpoint);
+        let taken = self.take(key, number, ranges_max);
         drop(queued);
         let deadline = settings.deadline_from_now();
         match taken.len() {
@@ -171,7 +228,17 @@ impl Gather {
                 Box::pin(self.shared((endpoint, settings), key, group, turn)).await;
             }
         }
+        drop(trial);
         receiver.await.unwrap_or_else(|_| lost(settings))
+    }
+
+    fn wait(&self, key: &str, want: Want) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        let mut waiting = lock(&self.waiting);
+        match waiting.get_mut(key) {
+            Some(queue) => queue.push_back(want),
+            None => drop(waiting.insert(key.to_owned(), VecDeque::from([want]))),
+        }
     }
 
     /// Sends one request for all, again where that helps, until all have their bytes or are to go alone.
@@ -243,6 +310,7 @@ impl Gather {
             *queue = others;
         }
         drop(waiting);
+        self.count.fetch_sub(taken.len(), Ordering::Relaxed);
         taken.sort_unstable_by_key(|want| want.offset);
         taken.into_iter().map(|want| Taken { want, bytes: Vec::new() }).collect()
     }
@@ -299,7 +367,10 @@ impl Gather {
             }
         }
         match (taken.is_empty(), reader.is_done()) {
-            (true, _) => self.poor.store(0, Ordering::Relaxed),
+            (true, _) => {
+                self.poor.store(0, Ordering::Relaxed);
+                self.proven.store(true, Ordering::Relaxed);
+            }
             (false, true) => self.note_poor(),
             (false, false) => return Err(Failure::again(TroubleKind::Transient, "the body ended early")),
         }
@@ -333,8 +404,13 @@ impl Gather {
                     asked: retry_after(answer.headers()),
                 }));
             }
-            // The whole object, or an opinion on several ranges: asked one by one, the server may do better.
-            StatusCode::OK | StatusCode::BAD_REQUEST => {
+            // The whole object: this server does not know several ranges.
+            StatusCode::OK => {
+                self.refused.store(true, Ordering::Relaxed);
+                return Ok(None);
+            }
+            // An opinion on several ranges: asked one by one, the server may do better.
+            StatusCode::BAD_REQUEST => {
                 self.note_poor();
                 return Ok(None);
             }

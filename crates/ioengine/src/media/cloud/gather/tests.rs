@@ -135,16 +135,27 @@ fn fetch(server: Server, ranges: &[(u64, u64)]) -> (Vec<Option<Fetched>>, Vec<us
 
 /// What each came to, and how long all took, by a clock that waits for nothing.
 fn fetch_from(gather: &Gather, ranges: &[(u64, u64)]) -> (Vec<Gathered>, Duration) {
+    fetch_by(1, gather, ranges)
+}
+
+/// The same with so many requests at a time.
+fn fetch_by(turns: usize, gather: &Gather, ranges: &[(u64, u64)]) -> (Vec<Gathered>, Duration) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     runtime.block_on(async {
         let start = Instant::now();
-        let endpoint = Endpoint::new(Arc::from("test"), Bounds { min: 1, initial: 1, max: 1 });
+        let bounds = Bounds { min: turns, initial: turns, max: turns };
+        let endpoint = Endpoint::new(Arc::from("test"), bounds);
         let settings = CloudSettings::default();
         let version = Some(tag_of("\"1\""));
-        let held = endpoint.turn().await;
-        let fetches =
-            ranges.iter().map(|range| gather.fetch((&endpoint, &settings), "a b", *range, version.clone()));
+        let held = join_all((0..turns).map(|_| endpoint.turn())).await;
+        let fetches = ranges.iter().map(async |range| {
+            match gather.fetch((&endpoint, &settings), "a b", *range, version.clone()).await {
+                // Who goes alone is done with its turn some day.
+                Gathered::Alone(_, deadline) => Gathered::Alone(None, deadline),
+                shared => shared,
+            }
+        });
         let release = async {
             tokio::task::yield_now().await;
             drop(held);
@@ -209,11 +220,11 @@ fn what_a_shared_request_does_not_bring_goes_alone() {
         assert_eq!(server == Server::Cut, 10 < came, "{server:?}: {came}");
         assert!(!asked.is_empty());
         assert!(gather.waiting.lock().unwrap().is_empty());
-        // Once more where it broke off, as one request.
-        let again = matches!(server, Server::Cut | Server::Broken);
-        assert_eq!(asked.len(), if again { 4 } else { 2 }, "{server:?}");
-        // What a server does twice it may not do always.
-        let gives_up = server == Server::Endless;
+        // What a server does twice it may not do always; but whoever sends the whole object knows no ranges.
+        let gives_up = matches!(server, Server::Endless | Server::Whole);
+        // Where one broke off, it is sent once more, and the others go alone meanwhile.
+        let requests = if gives_up { 1 } else { 2 };
+        assert_eq!(asked.len(), requests, "{server:?}");
         assert_eq!(gather.refused.load(Ordering::Relaxed), gives_up, "{server:?}");
         assert_eq!(gather.takes(ByteRange::Bounded { offset: 0, len: 9 }).is_some(), !gives_up);
     }
@@ -283,7 +294,7 @@ fn requests_that_stay_throttled_end_in_an_error_and_are_not_split() {
 #[test]
 fn servers_that_bring_too_little_again_and_again_are_asked_one_by_one() {
     let takes = |gather: &Gather| gather.takes(ByteRange::Bounded { offset: 0, len: 9 }).is_some();
-    for (server, stays) in [(Server::First, false), (Server::Whole, false), (Server::Unsatisfiable, true)] {
+    for (server, stays) in [(Server::First, false), (Server::Unsatisfiable, true)] {
         let (gather, _) = gather_of(server);
         for _ in 1..POOR_MAX {
             fetch_from(&gather, &[(0, 10), (100, 10)]);
@@ -300,4 +311,34 @@ fn ranges_that_touch_or_overlap_are_asked_for_as_one() {
     let (begun, _) = fetch_from(&gather, &[(0, 10), (10, 10), (15, 3), (15, 10), (26, 4)]);
     assert!(begun.iter().all(|begun| matches!(begun, Gathered::Fetched(_))), "{begun:?}");
     assert_eq!(*asked.lock().unwrap(), [2]);
+}
+
+#[test]
+fn one_request_finds_out_what_a_server_does_with_several_ranges() {
+    let ranges: Vec<(u64, u64)> = (0..500u64).map(|number| (number * 300, 100)).collect();
+    let (gather, asked) = gather_of(Server::Whole);
+    let (begun, _) = fetch_by(4, &gather, &ranges);
+    assert!(begun.iter().all(|begun| matches!(begun, Gathered::Alone(..))));
+    assert_eq!(*asked.lock().unwrap(), [RANGES_MAX]);
+    // One that sends them is asked for them by all from then on.
+    let (gather, asked) = gather_of(Server::Parts);
+    drop(fetch_by(4, &gather, &ranges));
+    assert_eq!(*asked.lock().unwrap(), [RANGES_MAX]);
+    let (begun, _) = fetch_by(4, &gather, &ranges);
+    assert!(begun.iter().all(|begun| matches!(begun, Gathered::Fetched(_))));
+}
+
+#[test]
+fn what_waits_is_spread_over_the_requests_that_may_be_under_way() {
+    let ranges: Vec<(u64, u64)> = (0..40u64).map(|number| (number * 300, 100)).collect();
+    let (gather, asked) = gather_of(Server::Parts);
+    gather.proven.store(true, Ordering::Relaxed);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let endpoint = Endpoint::new(Arc::from("test"), Bounds { min: 8, initial: 8, max: 8 });
+        let settings = CloudSettings::default();
+        let fetches = ranges.iter().map(|range| gather.fetch((&endpoint, &settings), "a b", *range, None));
+        assert!(join_all(fetches).await.iter().all(|came| matches!(came, Gathered::Fetched(_))));
+    });
+    assert_eq!(*asked.lock().unwrap(), [5; 8]);
 }

@@ -135,6 +135,22 @@ impl Transport {
         one_each.then_some(self.0.settings.connections_max)
     }
 
+    /// True where fewer connections than these to a server, named by scheme, host and port, are open or being opened, as far
+    /// as that is for [`prepare`](Transport::prepare) to change.
+    pub(crate) fn lacks(&self, server: &str, connections: usize) -> bool {
+        let Some(name) = named(server) else { return false };
+        let known = lock(&self.0.origins).get(&name).map(Arc::clone);
+        known.is_some_and(|origin| 0 < origin.lacking(connections))
+    }
+
+    /// Opens connections to a server that was reached before and has fewer than these. What goes wrong shows when they are
+    /// missed.
+    pub(crate) fn prepare(&self, server: &str, connections: usize) {
+        if let Some(name) = named(server) {
+            self.0.origin(name).prepare(connections);
+        }
+    }
+
     /// What connections came to so far.
     pub(crate) fn stats(&self) -> TransportStats {
         self.0.counts.stats()
@@ -226,6 +242,10 @@ impl fmt::Debug for ProxySettings {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("ProxySettings").field("excludes", &self.excludes).finish_non_exhaustive()
     }
+}
+
+fn named(server: &str) -> Option<OriginName> {
+    OriginName::of(&server.parse().ok()?).ok()
 }
 
 fn agent(value: &str) -> Result<HeaderValue, Error> {

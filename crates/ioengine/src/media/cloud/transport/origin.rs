@@ -108,6 +108,28 @@ impl Origin {
         }
     }
 
+    /// HTTP/1.1 connections that are fewer than these; none where the server may be asked by HTTP/2.
+    pub(super) fn lacking(&self, connections: usize) -> usize {
+        match &*lock(&self.choice) {
+            Choice::Settled(Protocol::Http1) => self.http1.lacking(connections),
+            Choice::Settled(Protocol::Http2) | Choice::Open | Choice::Trial(_) => 0,
+        }
+    }
+
+    /// Opens as many connections as are fewer than these, for requests to come.
+    pub(super) fn prepare(self: &Arc<Self>, connections: usize) {
+        for _ in 0..self.lacking(connections) {
+            let Some(vacancy) = self.http1.vacancy_now() else { return };
+            let origin = Arc::clone(self);
+            tokio::spawn(async move {
+                match origin.open_http1().await {
+                    Ok(connection) => vacancy.fill(connection).give_back(),
+                    Err(failure) => tracing::debug!(origin = %origin.name, %failure, "no connection ahead"),
+                }
+            });
+        }
+    }
+
     /// True when nothing is lost by forgetting the server.
     pub(super) fn is_unused(&self) -> bool {
         self.http1.is_empty() && self.http2.is_empty()

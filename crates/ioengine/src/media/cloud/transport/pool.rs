@@ -34,6 +34,7 @@ const READY_WAIT: Duration = Duration::from_millis(50);
 /// [`BUFFER_BYTES_MAX`] while a body streams in; with TLS besides, rustls's buffers for a record (16 KiB at most) each way.
 pub(super) struct Pool {
     places: Arc<Semaphore>,
+    connections_max: usize,
     shelf: Mutex<Shelf>,
     idle_timeout: Duration,
 }
@@ -96,8 +97,9 @@ pub(super) enum Seen {
 impl Pool {
     /// A pool of at most `connections_max` connections, at least one.
     pub(super) fn new(connections_max: usize, idle_timeout: Duration) -> Pool {
-        let places = Arc::new(Semaphore::new(connections_max.clamp(1, Semaphore::MAX_PERMITS)));
-        Pool { places, shelf: Mutex::default(), idle_timeout }
+        let connections_max = connections_max.clamp(1, Semaphore::MAX_PERMITS);
+        let places = Arc::new(Semaphore::new(connections_max));
+        Pool { places, connections_max, shelf: Mutex::default(), idle_timeout }
     }
 
     /// Waits for a place among the connections.
@@ -111,10 +113,23 @@ impl Pool {
         Ok(Vacancy { pool: Arc::clone(self), place })
     }
 
+    /// A place among the connections, if one is free.
+    pub(super) fn vacancy_now(self: &Arc<Self>) -> Option<Vacancy> {
+        let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
+        Some(Vacancy { pool: Arc::clone(self), place })
+    }
+
+    /// Connections in use, idle, or being opened, that are fewer than these or than there may be.
+    pub(super) fn lacking(&self, connections: usize) -> usize {
+        let in_use = self.connections_max.saturating_sub(self.places.available_permits());
+        let idle = lock(&self.shelf).idle.len();
+        connections.min(self.connections_max).saturating_sub(in_use + idle)
+    }
+
     /// Takes in a connection that no request opened. Dropped when all places are taken.
     pub(super) fn add(self: &Arc<Self>, connection: Connection) {
-        if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
-            Vacancy { pool: Arc::clone(self), place }.fill(connection).give_back();
+        if let Some(vacancy) = self.vacancy_now() {
+            vacancy.fill(connection).give_back();
         }
     }
 

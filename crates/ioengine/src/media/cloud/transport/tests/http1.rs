@@ -287,3 +287,41 @@ async fn heads_alone_give_the_connection_back() {
     }
     assert_eq!(server.accepted(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_are_made_ahead_of_requests_where_some_lack() {
+    let gate = Arc::new(Semaphore::new(1));
+    let held = Arc::clone(&gate);
+    let server = plain(handler(move |request| {
+        let held = Arc::clone(&held);
+        async move {
+            held.acquire().await.unwrap().forget();
+            ok(request.uri().path().to_owned())
+        }
+    }))
+    .await;
+    let transport =
+        Transport::new(TransportSettings { connections_max: 12, ..settings(HttpVersion::Http1) }).unwrap();
+    let name = server.url("");
+    // Nothing is opened to a server that nobody asked anything yet.
+    assert!(!transport.lacks(&name, 8));
+    fetch(&transport, &server.url("/first")).await.unwrap();
+    assert!(transport.lacks(&name, 8));
+    transport.prepare(&name, 8);
+    until(|| server.accepted() == 8 && transport.stats().connections_open == 8).await;
+    assert!(!transport.lacks(&name, 8));
+    // They are what requests go by, and those in use count.
+    let urls: Vec<_> = (0..8).map(|index| server.url(&format!("/{index}"))).collect();
+    let fetches = join_all(urls.iter().map(|url| fetch(&transport, url)));
+    let more = async {
+        transport.prepare(&name, 8);
+        gate.add_permits(8);
+    };
+    let (bodies, ()) = tokio::join!(fetches, more);
+    assert!(bodies.iter().all(Result::is_ok));
+    assert_eq!(server.accepted(), 8);
+    // No more than there may be.
+    transport.prepare(&name, 100);
+    until(|| server.accepted() == 12).await;
+    assert_eq!(transport.stats().connections_opened, 12);
+}
