@@ -3,7 +3,7 @@
 use crate::batch::{Arrival, Batch, Estimate, LaneContext, PlanContext};
 use crate::engine::lock;
 use crate::window::{Cursor, Planned, Token, Window};
-use crate::{ByteRange, Engine, Error, ErrorKind, ObjectRef, RunOptions};
+use crate::{ByteRange, Engine, Error, ErrorKind, Medium, ObjectRef, RunOptions};
 use bytes::Bytes;
 use std::ops::Range;
 use std::sync::Mutex;
@@ -39,7 +39,12 @@ impl Engine {
             return Err(Error::new(ErrorKind::NotFound, message));
         }
         let order = order(objects.len(), reads);
+        let order = neighbours_together(objects, reads, order);
         let windows = windows(reads, &order);
+        if let Some(read) = reads.first() {
+            // Objects of one call are of one medium, as a rule.
+            objects[read.object].medium.expect(crate::storage_len(reads.len()));
+        }
         self.run(&RangeBatch { objects, reads, order, windows, sink }, options)
     }
 
@@ -100,6 +105,32 @@ fn order(objects: usize, reads: &[RangeRead]) -> Order {
     for (index, read) in reads.iter().enumerate() {
         indexes[next[read.object]] = index;
         next[read.object] += 1;
+    }
+    Order::Sorted(indexes)
+}
+
+/// Orders the reads of each remote object that takes several windows by where they lie: only what is in one window is merged,
+/// and there a request is worth sorting for.
+fn neighbours_together(objects: &[ObjectRef], reads: &[RangeRead], order: Order) -> Order {
+    let offset = |index: &usize| match reads[*index].range {
+        ByteRange::Bounded { offset, .. } => offset,
+        ByteRange::Suffix { .. } | ByteRange::Whole { .. } => 0,
+    };
+    let is_remote = |object: &ObjectRef| matches!(object.medium, Medium::Remote(_));
+    if reads.len() <= WINDOW_READS || !objects.iter().any(is_remote) {
+        return order;
+    }
+    let mut indexes = match order {
+        Order::AsGiven => (0..reads.len()).collect(),
+        Order::Sorted(indexes) => indexes,
+    };
+    for run in indexes.chunk_by_mut(|one, next| reads[*one].object == reads[*next].object) {
+        if WINDOW_READS < run.len()
+            && run.first().is_some_and(|first| is_remote(&objects[reads[*first].object]))
+        {
+            // Stable: reads of one place stay as they came.
+            run.sort_by_key(offset);
+        }
     }
     Order::Sorted(indexes)
 }
@@ -178,6 +209,7 @@ impl<S: Fn(usize, Result<&[u8], Error>) + Send + Sync> Batch for RangeBatch<'_, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{MemoryMedium, SimulatedConfig, SimulatedRemote};
 
     fn planned(objects: &[usize]) -> Vec<Vec<usize>> {
         let range = ByteRange::Bounded { offset: 0, len: 1 };
@@ -193,6 +225,27 @@ mod tests {
         assert_eq!(planned(&[]), Vec::<Vec<usize>>::new());
         assert_eq!(planned(&[0, 0, 3]), [vec![0, 1], vec![2]]);
         assert_eq!(planned(&[7, 0, 7, 0, 2]), [vec![1, 3], vec![4], vec![0, 2]]);
+    }
+
+    #[test]
+    fn reads_of_a_remote_object_are_in_windows_with_their_neighbours() {
+        let remote = SimulatedRemote::new(SimulatedConfig::default()).unwrap();
+        let memory = MemoryMedium::new();
+        let object = |medium: Medium| ObjectRef { medium, key: "a".into() };
+        let objects = [object(remote.medium()), object(memory.medium())];
+        let read = |number: u64| RangeRead {
+            object: usize::from(number % 2 == 0),
+            range: ByteRange::Bounded { offset: number * 7919 % 1009, len: 1 },
+        };
+        let reads: Vec<RangeRead> = (0..2000).map(read).collect();
+        let order = neighbours_together(&objects, &reads, order(2, &reads));
+        let of = |place: usize| &reads[order.index(place)];
+        let offset = |place: usize| match of(place).range {
+            ByteRange::Bounded { offset, .. } => offset,
+            _ => panic!("a bounded range"),
+        };
+        assert!((0..1000).all(|place| of(place).object == 0) && (0..1000).is_sorted_by_key(offset));
+        assert!((1000..2000).all(|place| order.index(place) == 2 * (place - 1000)));
     }
 
     #[test]

@@ -74,6 +74,7 @@ impl<'m> ReadBatch<'m> {
             false => (Slabs::new(chunks, reads_max), None),
         };
         let groups = Groups::new(&results.output, &array.inner.compiled, slabs)?;
+        array.inner.store.expect(results.output.total_tile_count());
         Ok(ReadBatch {
             array: Arc::clone(&array.inner),
             results: Arc::clone(results),

@@ -145,6 +145,11 @@ impl Store {
         ObjectRef { medium: self.medium.clone(), key }
     }
 
+    /// Says that about so many reads follow soon.
+    pub(crate) fn expect(&self, reads: u64) {
+        self.medium.expect(reads);
+    }
+
     /// True where every look costs a round trip.
     pub(crate) fn is_remote(&self) -> bool {
         matches!(self.medium, Medium::Remote(_))
