@@ -33,6 +33,7 @@
 
 #![deny(unsafe_code)]
 
+mod at_hand;
 mod batch;
 mod batch_ref;
 mod batch_state;
@@ -75,6 +76,7 @@ mod wake;
 mod window;
 mod writing;
 
+pub use at_hand::AtHand;
 pub use batch::{Arrival, Batch, Estimate, LaneContext, Note, PlanContext, Resume};
 pub use blocks::Blocks;
 pub use buffer::AlignedBuffer;

@@ -1,11 +1,12 @@
 //! The two seams behind which bytes live: synchronous local media and asynchronous remote sources.
 
+use crate::at_hand::AtHand;
 use crate::blocks::Blocks;
 use crate::driver::{DriverSite, LocalDriver};
 use crate::remote::{FetchRequest, Reply};
 use crate::resident::Resident;
 use crate::writing::note_write;
-use crate::{CostModel, Error, Identity, PutCondition, RemoteStats};
+use crate::{ByteRange, CostModel, Error, Identity, PutCondition, RemoteStats};
 use bytes::Bytes;
 use std::any::Any;
 use std::fmt;
@@ -240,6 +241,17 @@ pub trait RemoteSource: Send + Sync {
     /// [`Limits::remote_bridged_percent`](crate::Limits::remote_bridged_percent) bounds them. Asked with every window.
     fn is_near(&self) -> bool {
         false
+    }
+    /// The bytes of all of these ranges, where they are here, of that version if one is named, and may be answered without a
+    /// request: lanes then take them at once, and fetch nothing. Asked once a window, for all that the window wants. Makes no
+    /// request and waits for no device.
+    fn at_hand(
+        &self,
+        _key: &Arc<str>,
+        _identity: Option<&Identity>,
+        _ranges: &mut dyn Iterator<Item = ByteRange>,
+    ) -> Option<Box<dyn AtHand + '_>> {
+        None
     }
     /// Starts a fetch and returns at once. `reply` must be completed; dropping it reports an error.
     fn fetch(&self, request: FetchRequest, reply: Reply);

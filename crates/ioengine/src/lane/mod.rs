@@ -5,6 +5,7 @@
 //! on a thread of its own, on a caller's thread ([`Lane::run_inline`]) and under the conformance suite's faulty media.
 
 mod arrive;
+mod at_hand;
 mod candidates;
 mod deliver;
 mod demand;
@@ -105,7 +106,7 @@ pub(crate) struct Lane {
     remote_completions: Vec<RemoteCompletion>,
     follow_ups: Vec<Cursor>,
     split_plan: Vec<(u32, u32)>,
-    /// What one read of resident bytes is copied to.
+    /// What one read of resident bytes is copied to, and what a source loads bytes that it has at hand into.
     served: Vec<u8>,
 }
 

@@ -14,7 +14,7 @@ use crate::handle_cache::Found;
 use crate::medium::LocalMedium;
 use crate::parking::Parked;
 use crate::window::{Cursor, LogicalRead, Planned, Window};
-use crate::{ByteRange, CostModel, Error, ErrorKind, Limits, Medium, memory_len, storage_len};
+use crate::{ByteRange, CostModel, Error, ErrorKind, Limits, Medium, RemoteSource, memory_len, storage_len};
 use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -94,10 +94,10 @@ impl Lane {
             return self.refuse(window, &no_object());
         };
         match &object.medium {
-            Medium::Remote(_) => {
+            Medium::Remote(source) => {
                 window.batch.set_reach(Reach::Remote);
                 window.identity.clone_from(&window.memory.storage.expected);
-                self.queue(window, None);
+                self.fetch(window, source);
             }
             Medium::Local(medium) => {
                 window.batch.set_reach(Reach::Local);
@@ -230,13 +230,25 @@ impl Lane {
         wanted
     }
 
+    /// Takes what a remote source has at hand, and queues the rest.
+    fn fetch(&mut self, window: Box<OpenWindow>, source: &Arc<dyn RemoteSource>) {
+        if let Some(window) = self.take_at_hand(window, source) {
+            self.queue(window, None);
+        }
+    }
+
     /// Goes on with a window that another lane planned and opened.
     fn adopt(&mut self, mut window: Box<OpenWindow>) {
         window.deferred = false;
-        let medium = window.memory.storage.object.as_ref().and_then(|object| match &object.medium {
-            Medium::Local(medium) => Some(Arc::clone(medium)),
-            Medium::Remote(_) => None,
-        });
+        let medium = window.memory.storage.object.as_ref().map(|object| object.medium.clone());
+        let medium = match medium {
+            // All of it was at hand for another lane.
+            Some(Medium::Remote(source)) if window.memory.physical.is_empty() && !window.told => {
+                return self.fetch(window, &source);
+            }
+            Some(Medium::Local(medium)) => Some(medium),
+            Some(Medium::Remote(_)) | None => None,
+        };
         match self.station_for(medium.as_ref()) {
             Ok(station) => {
                 self.bytes_in_flight += window.held_bytes();

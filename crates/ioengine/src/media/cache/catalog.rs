@@ -93,6 +93,16 @@ impl Catalog {
         self.memory.admit(object, &ranges, &self.counts);
     }
 
+    /// Drops what a file had of a range, and has lost.
+    pub(super) fn lose(&self, object: &Arc<Object>, start: u64, id: u64) {
+        self.counts.corrupt.add(1);
+        let mut state = object.lock();
+        if let Some(extent) = state.extents.get_mut(start, id) {
+            extent.stored = None;
+            state.extents.drop_unheld(start);
+        }
+    }
+
     /// Puts a whole range that was read from a file into memory as well.
     pub(super) fn promote(&self, object: &Arc<Object>, start: u64, id: u64, bytes: &Bytes) {
         if !self.memory.takes(bytes.len()) {

@@ -1,5 +1,6 @@
 //! The cached ranges of one version of an object.
 
+use super::at_hand::{Place, Run, Source};
 use super::disk::Stored;
 use crate::{memory_len, storage_len};
 use bytes::Bytes;
@@ -32,6 +33,17 @@ impl Extent {
 
     fn bytes(&self) -> Option<&Bytes> {
         self.memory.as_ref().or(self.queued.as_ref())
+    }
+
+    /// All of it, and where it is.
+    fn run(&mut self, start: u64) -> Option<Run> {
+        self.used = true;
+        let source = match (self.bytes(), &self.stored) {
+            (Some(bytes), _) => Source::Memory(bytes.clone()),
+            (None, Some(stored)) => Source::File { id: self.id, stored: Stored::clone(stored) },
+            (None, None) => return None,
+        };
+        Some(Run { start, len: self.len, source })
     }
 }
 
@@ -108,6 +120,25 @@ impl Extents {
             parts.push(Part::Missing { start: at, len: end - at });
         }
         parts
+    }
+
+    /// The ranges, whole, that bytes are taken of for places sorted by where they begin; each once, in order, and marked
+    /// used. `None` where some byte is not held. No place's end overflows: the caller has checked.
+    pub(super) fn runs(&mut self, places: &[Place]) -> Option<Vec<Run>> {
+        let mut runs = Vec::new();
+        // All from the last place's start up to here is covered.
+        let mut covered = 0;
+        for place in places {
+            let mut at = covered.max(place.start);
+            while at < place.end() {
+                let (start, extent) = self.0.range_mut(..=at).next_back()?;
+                let run = extent.run(*start).filter(|run| at < run.end())?;
+                at = run.end();
+                covered = at;
+                runs.push(run);
+            }
+        }
+        Some(runs)
     }
 
     /// The runs within `start..start + len` that nothing is held of.

@@ -2,6 +2,7 @@
 
 mod answer;
 mod assembly;
+mod at_hand;
 mod catalog;
 mod config;
 mod disk;

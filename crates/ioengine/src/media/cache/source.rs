@@ -1,6 +1,7 @@
 //! A remote source with a cache in front: what becomes of a request.
 
 use super::assembly::Assembly;
+use super::disk::CameFrom;
 use super::extents::Part;
 use super::flights::{Ask, Departure, Purpose};
 use super::object::{Dropped, Object, State, Wanted, now_ns};
@@ -8,8 +9,8 @@ use super::table::Table;
 use super::tier::{Generations, Tier};
 use crate::per_process::PerProcess;
 use crate::{
-    ByteRange, CostModel, Entry, Error, ErrorKind, FetchRequest, Fetched, Freshness, Identity, MediumId,
-    PutCondition, RemoteSource, RemoteStats, Reply, storage_len,
+    AtHand, ByteRange, CostModel, Entry, Error, ErrorKind, FetchRequest, Fetched, Freshness, Identity,
+    MediumId, PutCondition, RemoteSource, RemoteStats, Reply, storage_len,
 };
 use bytes::Bytes;
 use std::sync::Arc;
@@ -105,6 +106,15 @@ impl RemoteSource for CachedSource {
 
     fn is_near(&self) -> bool {
         self.source.is_near()
+    }
+    fn at_hand(
+        &self,
+        key: &Arc<str>,
+        identity: Option<&Identity>,
+        ranges: &mut dyn Iterator<Item = ByteRange>,
+    ) -> Option<Box<dyn AtHand + '_>> {
+        let held = self.front()?.held(key, identity, ranges)?;
+        Some(Box::new(held))
     }
 
     fn fetch(&self, request: FetchRequest, reply: Reply) {
@@ -308,21 +318,15 @@ impl Front {
             return then(Err(lost()));
         };
         let (front, object) = (Arc::clone(self), Arc::clone(object));
-        let promotes = whole && stored.is_all(len);
-        disk.read(stored, (skip, len), move |bytes| {
+        let whole = whole && stored.is_all(len);
+        disk.read(stored, (skip, len), move |found| {
             let catalog = &front.tier.catalog;
-            let Some(bytes) = bytes else {
-                catalog.counts.corrupt.add(1);
-                let mut state = object.lock();
-                if let Some(extent) = state.extents.get_mut(start, id) {
-                    extent.stored = None;
-                    state.extents.drop_unheld(start);
-                }
-                drop(state);
+            let Some((bytes, came_from)) = found else {
+                catalog.lose(&object, start, id);
                 return then(Err(lost()));
             };
             catalog.counts.bytes_from_disk.add(len);
-            if promotes {
+            if whole && came_from == CameFrom::Device {
                 catalog.promote(&object, start, id, &bytes);
             }
             then(Ok(bytes));

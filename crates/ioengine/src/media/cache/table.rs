@@ -49,6 +49,11 @@ impl Table {
         object
     }
 
+    /// The object of that key, where there is one.
+    pub(super) fn find(&self, key: &Arc<str>) -> Option<Arc<Object>> {
+        self.part(key).get(key).map(Arc::clone)
+    }
+
     /// Calls `then` with an object that is in the table, locked.
     pub(super) fn with<T>(
         &self,

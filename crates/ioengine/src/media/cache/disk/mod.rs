@@ -10,7 +10,7 @@ mod writer;
 pub(super) use record::Record;
 #[cfg(test)]
 pub(super) use segment::RANGE_BYTES;
-pub(super) use segment::Stored;
+pub(super) use segment::{Loaded, Stored};
 pub(super) use writer::{Insert, Job};
 
 use super::catalog::Catalog;
@@ -51,6 +51,15 @@ pub(super) struct Disk {
     parked: Arc<Parked>,
     writer: Mutex<Option<JoinHandle<()>>>,
     generation: u64,
+}
+
+/// Where the bytes of a file were when they were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CameFrom {
+    /// In memory.
+    PageCache,
+    /// The read waited for them.
+    Device,
 }
 
 /// What the writer shares with the rest.
@@ -117,15 +126,15 @@ impl Disk {
         &self,
         stored: Stored,
         (skip, len): (u64, u64),
-        then: impl FnOnce(Option<Bytes>) + Send + 'static,
+        then: impl FnOnce(Option<(Bytes, CameFrom)>) + Send + 'static,
     ) {
         match stored.read(skip, len, Waiting::Never) {
-            Look::Sound(bytes) => then(Some(bytes)),
+            Look::Sound(bytes) => then(Some((bytes, CameFrom::PageCache))),
             Look::Lost => then(None),
             Look::WouldWait => {
                 self.shared.catalog.counts.disk_waits.add(1);
                 self.readers.run(Box::new(move || match stored.read(skip, len, Waiting::Allowed) {
-                    Look::Sound(bytes) => then(Some(bytes)),
+                    Look::Sound(bytes) => then(Some((bytes, CameFrom::Device))),
                     Look::Lost | Look::WouldWait => then(None),
                 }));
             }

@@ -8,6 +8,7 @@ use crate::{Error, memory_len, storage_len};
 use bytes::Bytes;
 use rustix::io::{Errno, ReadWriteFlags};
 use std::fs::File;
+use std::ops::Range as Span;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -126,6 +127,16 @@ pub(super) enum Waiting {
     Never,
 }
 
+/// What came of loading bytes of a stored range.
+pub(in super::super) enum Loaded {
+    /// The bytes that were written are there.
+    Sound(Span<usize>),
+    /// The read would wait for the device.
+    WouldWait,
+    /// Other bytes were found, or none.
+    Lost,
+}
+
 /// What a read of a stored range found.
 pub(super) enum Look {
     /// The bytes that were written.
@@ -173,7 +184,30 @@ impl Stored {
         }
     }
 
+    /// As [`read`](Stored::read) without waiting, into memory that is used again: it grows where it is too short, and the
+    /// bytes are in the range that this returns.
+    pub(in super::super) fn load(&self, from: u64, len: u64, memory: &mut Vec<u8>) -> Loaded {
+        match self.read_blocks(from, len, memory, Waiting::Never) {
+            Ok(Some(found)) => Loaded::Sound(found),
+            Ok(None) => Loaded::Lost,
+            Err(WouldWait) => Loaded::WouldWait,
+        }
+    }
+
     fn try_read(&self, from: u64, len: u64, waiting: Waiting) -> Result<Option<Bytes>, WouldWait> {
+        let mut memory = Vec::new();
+        let found = self.read_blocks(from, len, &mut memory, waiting)?;
+        Ok(found.map(|found| Bytes::from(memory).slice(found)))
+    }
+
+    /// Reads the blocks around some bytes and checks them. Returns where in `memory` the bytes are.
+    fn read_blocks(
+        &self,
+        from: u64,
+        len: u64,
+        memory: &mut Vec<u8>,
+        waiting: Waiting,
+    ) -> Result<Option<Span<usize>>, WouldWait> {
         let from = self.skip + from;
         let first = from / BLOCK_BYTES;
         let begin = first * BLOCK_BYTES;
@@ -182,12 +216,14 @@ impl Stored {
             Ok((memory_len(end.saturating_sub(begin))?, memory_len(from - begin)?, memory_len(len)?))
         };
         let Ok((total, skip, len)) = sizes() else { return Ok(None) };
-        let mut bytes = vec![0; total];
-        if !self.fill(&mut bytes, begin, waiting)? || !self.is_sound(&bytes, first) {
+        if memory.len() < total {
+            memory.resize(total, 0);
+        }
+        let Some(blocks) = memory.get_mut(..total) else { return Ok(None) };
+        if !self.fill(blocks, begin, waiting)? || !self.is_sound(blocks, first) {
             return Ok(None);
         }
-        let bytes = Bytes::from(bytes);
-        Ok((skip + len <= bytes.len()).then(|| bytes.slice(skip..skip + len)))
+        Ok((skip + len <= total).then_some(skip..skip + len))
     }
 
     /// Fills `target` from `from` of the record's data on. False where that fails.
