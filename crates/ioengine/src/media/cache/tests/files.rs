@@ -27,7 +27,7 @@ fn read_all(tier: &CacheTier, remote: &SimulatedRemote, bytes: &[u8], piece: usi
     remote.requests() - before
 }
 
-fn segments(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn segments(folder: &Path) -> Vec<PathBuf> {
     let files = std::fs::read_dir(folder.join("swath-cache-1")).unwrap().map(|entry| entry.unwrap().path());
     let mut found: Vec<PathBuf> =
         files.filter(|path| path.extension().is_some_and(|end| end == "segment")).collect();

@@ -1,6 +1,7 @@
 //! The cache as a whole, in front of a simulated remote.
 
 mod answers;
+mod at_hand;
 mod changes;
 mod files;
 mod killed;
