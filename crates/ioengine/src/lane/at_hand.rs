@@ -52,7 +52,6 @@ impl Lane {
             return None;
         }
         window.identity = found.identity().cloned();
-        window.told = true;
         let Lane { scratch, follow_ups, served: memory, .. } = self;
         let tools = Tools { scratch, follow_ups, memory };
         let given = catch_unwind(AssertUnwindSafe(|| give(&mut window, found, tools)));
@@ -76,6 +75,12 @@ impl Lane {
     /// Counts what was delivered, and takes it out of the window. True where something is left.
     fn count_given(&self, window: &mut OpenWindow, given: Given) -> bool {
         let Given { reads, failed, bytes, delivered } = given;
+        if reads == 0 {
+            // Nothing was told of that version: it may be another one that is fetched.
+            window.identity.clone_from(&window.memory.storage.expected);
+            return true;
+        }
+        window.told = true;
         window.count(reads, bytes);
         self.counters.served_reads.add(reads);
         self.counters.failed_reads.add(failed);

@@ -32,7 +32,8 @@ macro_rules! counts {
 }
 
 counts! {
-    /// Requests answered from the cache alone.
+    /// Requests answered from the cache alone. Where lanes take all that a window wants from it, there are no requests: each of
+    /// the window's ranges is one.
     hits,
     /// Requests that needed the source for all or some of their bytes.
     misses,

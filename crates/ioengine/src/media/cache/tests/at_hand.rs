@@ -144,6 +144,15 @@ fn lanes_take_what_is_at_hand() {
     }
 }
 
+/// Changes a byte of the folder's first file, where it holds these.
+fn damage(folder: &Path, held: &[u8]) {
+    let segment = super::files::segments(folder).remove(0);
+    let mut stored = std::fs::read(&segment).unwrap();
+    let at = stored.windows(held.len()).position(|window| window == held).unwrap();
+    stored[at] ^= 1;
+    std::fs::write(&segment, stored).unwrap();
+}
+
 /// A damaged file: what was given before stays given, the rest is fetched, and nothing comes twice.
 #[test]
 fn what_a_file_has_lost_is_fetched() {
@@ -158,17 +167,30 @@ fn what_a_file_has_lost_is_fetched() {
     }
     tier.flush();
     assert_eq!(read_all(&engine, &medium, &bytes, &ranges), 40);
-    let segment = super::files::segments(folder.path()).remove(0);
-    let mut stored = std::fs::read(&segment).unwrap();
-    let middle = bytes[205_000..205_016].to_vec();
-    let at = stored.windows(16).position(|window| window == middle).unwrap();
-    stored[at] ^= 1;
-    std::fs::write(&segment, stored).unwrap();
+    damage(folder.path(), &bytes[205_000..205_016]);
     let before = remote.requests();
     assert_eq!(read_all(&engine, &medium, &bytes, &ranges), 20);
     assert_eq!((remote.requests() - before, tier.stats().corrupt), (1, 1));
     tier.flush();
     assert_eq!(read_all(&engine, &medium, &bytes, &ranges), 40);
+}
+
+/// Where nothing was given of the version that was cached, another one may be read.
+#[test]
+fn what_was_lost_and_replaced_is_read_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let (remote, bytes, mut random) = object(9);
+    let tier = CacheTier::new(in_folder(folder.path(), 0, 64 << 20)).unwrap();
+    let medium = tier.wrap(&remote.medium(), NAME);
+    let engine = Engine::new(EngineConfig::default());
+    let ranges = [bounded(1000, 50_000)];
+    read_all(&engine, &medium, &bytes, &ranges);
+    tier.flush();
+    assert_eq!(read_all(&engine, &medium, &bytes, &ranges), 1);
+    damage(folder.path(), &bytes[2000..2016]);
+    let bytes = noise(&mut random, OBJECT_BYTES);
+    remote.put("a", bytes.clone());
+    assert_eq!(read_all(&engine, &medium, &bytes, &ranges), 0);
 }
 
 /// What the system has in memory anyway does not push other ranges out.
