@@ -4,7 +4,6 @@ use super::counts::{Counts, OpenConnection};
 use super::failure::Failure;
 use super::names::Names;
 use super::origin_name::OriginName;
-use super::place::Place;
 use super::proxy::Proxy;
 use super::tls::Tls;
 use crate::fork;
@@ -19,9 +18,9 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout, timeout_at};
 
 /// A stream of bytes to and from a server, plain or encrypted.
-pub(super) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(super) trait Io: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
 
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
+impl<T: AsyncRead + AsyncWrite + Send + Sync + Unpin> Io for T {}
 
 /// TLS may lie over TLS (an https proxy), so that the type is open.
 pub(super) type BoxIo = Box<dyn Io>;
@@ -144,11 +143,10 @@ impl Arrivals {
     }
 }
 
-/// A connection's bytes. Dropping it closes the connection; only then is it no longer counted, and its place free.
+/// A connection's bytes. Dropping it closes the connection; only then is it no longer counted.
 pub(super) struct Stream {
     io: BoxIo,
     pub(super) arrivals: Arc<Arrivals>,
-    pub(super) place: Arc<Place>,
     /// Of the process that made it, among its forks.
     generation: u64,
     _open: OpenConnection,
@@ -156,13 +154,7 @@ pub(super) struct Stream {
 
 impl Stream {
     fn new(io: BoxIo, open: OpenConnection) -> Stream {
-        Stream {
-            io,
-            arrivals: Arc::new(Arrivals::new()),
-            place: Arc::default(),
-            generation: fork::generation(),
-            _open: open,
-        }
+        Stream { io, arrivals: Arc::new(Arrivals::new()), generation: fork::generation(), _open: open }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What fails below HTTP, and which kind of error it is to a caller.
 
+use super::http1::Broken;
 use super::origin_name::OriginName;
 use http::Uri;
 use object_store::client::{HttpError, HttpErrorKind};
@@ -43,6 +44,20 @@ impl Failure {
         };
         let message = format!("no answer from {origin}: {}", chain(error));
         Failure { kind, message: message.into() }
+    }
+
+    /// A connection of HTTP/1.1 that ended before an answer began.
+    pub(super) fn of_unanswered(error: &Broken, origin: &OriginName) -> Failure {
+        Failure { kind: error.kind(), message: format!("no answer from {origin}: {error}").into() }
+    }
+
+    /// A body of HTTP/1.1 that did not come to its end.
+    pub(super) fn of_broken(error: &Broken, origin: &OriginName) -> Failure {
+        let kind = match error.kind() {
+            HttpErrorKind::Timeout => HttpErrorKind::Timeout,
+            _ => HttpErrorKind::Interrupted,
+        };
+        Failure { kind, message: format!("the answer of {origin} broke off: {error}").into() }
     }
 
     /// A body that did not come to its end.

@@ -1,18 +1,18 @@
 //! One server: its connections, and which HTTP they speak.
 
 use super::HttpVersion;
-use super::body::{AnswerBody, Hold};
+use super::body::{AnswerBody, Incoming};
 use super::connect::{Dialed, Dialer, Offer};
 use super::failure::Failure;
+use super::http1::{Connection, Seen, Unanswered};
 use super::http2::{StreamLease, Streams, was_refused};
 use super::origin_name::OriginName;
-use super::pool::{Connection, Lease, Pool, Seen, Vacancy};
-use super::request::{for_http1, for_http2, may_repeat};
+use super::pool::{Lease, Pool, Vacancy};
+use super::request::{for_http2, may_repeat};
 use super::trial::{Landing, Protocol, Trial, Turn};
 use crate::engine::lock;
 use futures_util::future::{BoxFuture, FutureExt, Shared, WeakShared};
 use http::Response;
-use hyper::body::Incoming;
 use object_store::client::HttpRequest;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -53,7 +53,7 @@ pub(super) struct Flight {
 }
 
 /// The head of an answer, and what its body comes in on.
-type Answer = (Response<Incoming>, Hold);
+type Answer = Response<Incoming>;
 
 impl Origin {
     pub(super) fn new(
@@ -94,10 +94,10 @@ impl Origin {
             Protocol::Http2 => Box::pin(self.send_http2(request)).await,
         };
         match answer {
-            Ok((head, hold)) => {
+            Ok(head) => {
                 // A server that says no says it fast, by whatever protocol.
                 let flight = flight.filter(|_| head.status().is_success());
-                Ok(head.map(|body| AnswerBody::new(body, hold, flight, &self.name)))
+                Ok(head.map(|incoming| AnswerBody::new(incoming, flight, &self.name)))
             }
             Err(failure) => {
                 if let Some(flight) = flight {
@@ -157,27 +157,42 @@ impl Origin {
     }
 
     async fn send_http1(&self, request: &HttpRequest) -> Result<Answer, Failure> {
-        let vacancy = match self.http1.vacancy().await?.reuse().await {
-            Ok(mut lease) => match lease.send(for_http1(request, &self.name)?).await {
-                Ok(head) => return Ok((head, Hold::Http1(lease))),
-                Err(unanswered) => match vacancy_to_try(request, lease, unanswered.seen) {
-                    Some(vacancy) => vacancy,
-                    None => return Err(Failure::of_request(&unanswered.error, &self.name)),
-                },
+        let vacancy = match self.http1.vacancy().await?.reuse() {
+            Ok(mut lease) => match lease.connection.send(request, &self.name).await {
+                Ok(head) => return Ok(head.map(|()| Incoming::Http1(lease))),
+                Err(unanswered) => self.vacancy_to_try(request, lease, unanswered)?,
             },
             Err(vacancy) => vacancy,
         };
         // In a place of its own: most requests wait for a connection, and open none.
         let mut lease = vacancy.fill(Box::pin(self.open_http1()).await?);
-        match lease.send(for_http1(request, &self.name)?).await {
-            Ok(head) => Ok((head, Hold::Http1(lease))),
-            Err(unanswered) => Err(Failure::of_request(&unanswered.error, &self.name)),
+        match lease.connection.send(request, &self.name).await {
+            Ok(head) => Ok(head.map(|()| Incoming::Http1(lease))),
+            Err(unanswered) => Err(unanswered.into_failure(&self.name)),
         }
     }
 
+    /// The place for a second try on a fresh connection, where one is right.
+    ///
+    /// # Errors
+    ///
+    /// Why there was no answer, where none is.
+    fn vacancy_to_try(
+        &self,
+        request: &HttpRequest,
+        lease: Lease,
+        unanswered: Unanswered,
+    ) -> Result<Vacancy, Failure> {
+        let is_right = match unanswered.seen() {
+            Some(Seen::Nothing) => true,
+            Some(Seen::Unknown) => may_repeat(request),
+            Some(Seen::Answered) | None => false,
+        };
+        if is_right { Ok(lease.vacate()) } else { Err(unanswered.into_failure(&self.name)) }
+    }
+
     async fn open_http1(&self) -> Result<Connection, Failure> {
-        let dialed = self.dialer.dial(Offer::Http1).await?;
-        Connection::start(dialed.stream, &self.name).await
+        Ok(Connection::new(self.dialer.dial(Offer::Http1).await?.stream))
     }
 
     async fn send_http2(self: &Arc<Self>, request: &HttpRequest) -> Result<Answer, Failure> {
@@ -186,7 +201,7 @@ impl Origin {
             let Some(stream) = self.stream().await? else { return self.send_http1(request).await };
             let sent = stream.sender().try_send_request(for_http2(request, &self.name)?).await;
             let mut unsent = match sent {
-                Ok(head) => return Ok((head, Hold::Http2(stream))),
+                Ok(head) => return Ok(head.map(|body| Incoming::Http2(body, stream))),
                 Err(unsent) => unsent,
             };
             let is_unseen = unsent.take_message().is_some() || was_refused(unsent.error());
@@ -243,7 +258,7 @@ impl Origin {
         let Dialed { stream, speaks } = self.dialer.dial(Offer::Http2).await?;
         match speaks {
             Offer::Http2 => self.http2.start(stream, &self.name).await?,
-            Offer::Http1 => self.http1.add(Connection::start(stream, &self.name).await?),
+            Offer::Http1 => self.http1.add(Connection::new(stream)),
         }
         let mut choice = lock(&self.choice);
         match (speaks, &*choice) {
@@ -260,12 +275,6 @@ impl Origin {
             HttpVersion::Http1 | HttpVersion::Http2 => Choice::Settled(Protocol::Http2),
         }
     }
-}
-
-/// The place for a second try on a fresh connection, where one is right.
-fn vacancy_to_try(request: &HttpRequest, lease: Lease, seen: Seen) -> Option<Vacancy> {
-    let is_right = seen == Seen::Nothing || (seen == Seen::Unknown && may_repeat(request));
-    if is_right { lease.vacate() } else { None }
 }
 
 impl Flight {

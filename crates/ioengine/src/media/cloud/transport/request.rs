@@ -1,4 +1,4 @@
-//! Heads of requests, as each protocol wants them.
+//! Heads of requests, as HTTP/2 wants them, and which requests may be sent twice.
 
 use super::failure::Failure;
 use super::origin_name::OriginName;
@@ -7,20 +7,6 @@ use http::header::{AUTHORIZATION, CONTENT_LENGTH, HOST};
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Method, Request, Uri, Version};
 use object_store::client::HttpRequest;
-
-/// A copy of a request in origin-form, with its `Host`.
-///
-/// # Errors
-///
-/// A failed request, for a host that is no header value.
-pub(super) fn for_http1(request: &HttpRequest, origin: &OriginName) -> Result<HttpRequest, Failure> {
-    let mut copy = copy(request)?;
-    *copy.version_mut() = Version::HTTP_11;
-    *copy.uri_mut() = Uri::from(path(request.uri()));
-    let host = HeaderValue::try_from(origin.authority());
-    copy.headers_mut().insert(HOST, host.map_err(|_| Failure::uri(request.uri(), "a host that is none"))?);
-    Ok(copy)
-}
 
 /// A copy of a request with scheme and authority, and without what HTTP/2 has no place for.
 ///
@@ -87,15 +73,12 @@ mod tests {
     }
 
     #[test]
-    fn http1_has_host_and_path_http2_the_whole() {
+    fn http2_has_the_whole_address() {
         let (request, origin) = request(Method::PUT, "https://user:secret@Host:8443/a%20b?x=1");
-        let one = for_http1(&request, &origin).unwrap();
-        assert_eq!(one.uri().to_string(), "/a%20b?x=1");
-        assert_eq!(one.headers()[HOST], "host:8443");
-        assert_eq!(one.headers()[CONTENT_LENGTH], "0");
-        assert!(one.headers()[AUTHORIZATION].is_sensitive());
         let two = for_http2(&request, &origin).unwrap();
         assert_eq!(two.uri(), "https://host:8443/a%20b?x=1");
+        assert_eq!(two.headers()[CONTENT_LENGTH], "0");
+        assert!(two.headers()[AUTHORIZATION].is_sensitive());
         assert!(!two.headers().contains_key(HOST));
     }
 
@@ -120,7 +103,7 @@ mod tests {
     #[test]
     fn no_path_is_the_root() {
         let (request, origin) = request(Method::GET, "http://host");
-        assert_eq!(for_http1(&request, &origin).unwrap().uri(), "/");
-        assert!(!for_http1(&request, &origin).unwrap().headers().contains_key(CONTENT_LENGTH));
+        assert_eq!(for_http2(&request, &origin).unwrap().uri().path(), "/");
+        assert!(!for_http2(&request, &origin).unwrap().headers().contains_key(CONTENT_LENGTH));
     }
 }
