@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The HTTP/1.1 connections of one server: at most so many at a time, whatever they do; callers beyond that wait in the
-/// order in which they came. The connection that was used last is taken first, so that the others become idle and close.
+/// order in which they came. The connection that was used last is taken first, so that the others become idle and close. One
+/// that its server closed meanwhile is found out when it is taken, or when its time is over.
 pub(super) struct Pool {
     places: Arc<Semaphore>,
     connections_max: usize,

@@ -4,7 +4,8 @@ use super::Broken;
 use bytes::{Buf, Bytes};
 use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version};
-use httparse::{EMPTY_HEADER, Header, Status};
+use httparse::{ParserConfig, Status};
+use std::mem::MaybeUninit;
 
 /// The head of an answer, and what follows it.
 #[derive(Debug)]
@@ -87,10 +88,10 @@ fn is_whole(unread: &[u8]) -> bool {
 
 /// The head that bytes begin with, and its length.
 fn parse(unread: &Bytes) -> Result<(usize, Response<()>), Broken> {
-    let mut lines: [Header<'_>; HEADERS_MAX] = [EMPTY_HEADER; HEADERS_MAX];
-    let mut found = httparse::Response::new(&mut lines);
-    let odd = |_| Broken::Malformed("no head of an answer");
-    let len = match found.parse(unread).map_err(odd)? {
+    let mut lines = [const { MaybeUninit::uninit() }; HEADERS_MAX];
+    let mut found = httparse::Response::new(&mut []);
+    let parsed = ParserConfig::default().parse_response_with_uninit_headers(&mut found, unread, &mut lines);
+    let len = match parsed.map_err(|_| Broken::Malformed("no head of an answer"))? {
         Status::Complete(len) => len,
         Status::Partial => return Err(Broken::Malformed("a head with an empty line in it")),
     };
@@ -147,6 +148,8 @@ fn words<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Random;
+    use crate::storage_len;
 
     fn take(text: &str, method: &Method) -> Result<Option<(AnswerHead, Bytes)>, Broken> {
         let mut unread = Bytes::copy_from_slice(text.as_bytes());
@@ -235,5 +238,24 @@ mod tests {
         assert!(matches!(take(&long, &Method::GET), Err(Broken::Malformed(_))));
         let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "X: 1\r\n".repeat(HEADERS_MAX + 1));
         assert!(matches!(take(&many, &Method::GET), Err(Broken::Malformed(_))));
+    }
+    /// What servers send is not trusted: whatever it is, it is a head, a part of one or an error.
+    #[test]
+    fn bytes_that_were_changed_are_never_more_than_wrong() {
+        let head = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 206 Partial\r\nContent-Length: 12\r\nConnection: close\r\n\
+                    Transfer-Encoding: chunked\r\nETag: \"a\"\r\n\r\n";
+        for seed in 0..20_000 {
+            let mut random = Random::new(seed);
+            let mut bytes = head.as_bytes().to_vec();
+            for _ in 0..=random.below(3) {
+                let at = usize::try_from(random.below(storage_len(bytes.len()))).unwrap();
+                match random.below(3) {
+                    0 => drop(bytes.remove(at)),
+                    1 => bytes.insert(at, b"\r\n ,:0\x00\xff"[usize::try_from(random.below(8)).unwrap()]),
+                    _ => bytes[at] = random.below(256).to_le_bytes()[0],
+                }
+            }
+            drop(AnswerHead::take(&mut bytes.into(), &Method::GET));
+        }
     }
 }

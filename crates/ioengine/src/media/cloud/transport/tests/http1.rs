@@ -5,9 +5,10 @@ use super::{HttpVersion, Transport, TransportSettings};
 use super::{fetch, get, request, send, settings, transport, until, within};
 use bytes::Bytes;
 use futures_util::future::join_all;
-use http::{Method, Response};
+use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Full};
-use object_store::client::HttpErrorKind;
+use object_store::PutPayload;
+use object_store::client::{HttpError, HttpErrorKind, HttpRequestBody};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -324,4 +325,114 @@ async fn connections_are_made_ahead_of_requests_where_some_lack() {
     transport.prepare(&name, 100);
     until(|| server.accepted() == 12).await;
     assert_eq!(transport.stats().connections_opened, 12);
+}
+
+/// What an answer in these words, in pieces of some length, comes to: its status and body, and whether the connection was
+/// used for a second request.
+async fn answered(method: Method, words: &str, piece: usize) -> (Result<(u16, Bytes), HttpErrorKind>, bool) {
+    let words = words.to_owned();
+    let server = raw(move |mut stream, _| {
+        let words = words.clone();
+        async move {
+            stream.set_nodelay(true).unwrap();
+            while !read_head(&mut stream).await.is_empty() {
+                for piece in words.as_bytes().chunks(piece) {
+                    write(&mut stream, std::str::from_utf8(piece).unwrap()).await;
+                    tokio::task::yield_now().await;
+                }
+                if !words.contains("ength: ") && !words.contains("chunked") {
+                    return;
+                }
+            }
+        }
+    })
+    .await;
+    let transport = transport(HttpVersion::Http1);
+    let mut answers = Vec::new();
+    for _ in 0..2 {
+        let answer = async {
+            let answer = send(&transport, request(method.clone(), &server.url("/"), Bytes::new())).await?;
+            Ok((answer.status().as_u16(), within(answer.into_body().bytes()).await?))
+        };
+        answers.push(answer.await.map_err(|error: HttpError| error.kind()));
+    }
+    assert_eq!(answers[0], answers[1]);
+    (answers.remove(0), server.accepted() == 1)
+}
+
+#[tokio::test]
+async fn answers_end_where_they_say_however_they_come() {
+    let whole = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwhole".to_owned();
+    let long = "x".repeat(40_000);
+    for (words, expected, kept) in [
+        (whole.clone(), Ok((200, "whole")), true),
+        (format!("HTTP/1.1 100 Continue\r\n\r\n{whole}"), Ok((200, "whole")), true),
+        (
+            "HTTP/1.1 206 Some\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nwho\r\n2\r\nle\r\n0\r\nA: b\r\n\r\n".to_owned(),
+            Ok((206, "whole")),
+            true,
+        ),
+        ("HTTP/1.1 200 OK\r\n\r\nwhole".to_owned(), Ok((200, "whole")), false),
+        (whole.replace("1.1", "1.0"), Ok((200, "whole")), false),
+        (whole.replace("OK", "OK\r\nConnection: close"), Ok((200, "whole")), false),
+        // What comes behind an answer belongs to nobody.
+        (format!("{whole}HTTP/1.1 200 OK\r\n"), Ok((200, "whole")), false),
+        (format!("HTTP/1.1 200 OK\r\nLength: {long}\r\nContent-Length: 0\r\n\r\n"), Ok((200, "")), true),
+        (format!("HTTP/1.1 200 OK\r\nContent-Length: 40000\r\n\r\n{long}"), Ok((200, &long[..])), true),
+        (format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9C40\r\n{long}\r\n0\r\n\r\n"), Ok((200, &long[..])), true),
+        ("SSH-2.0 hello\r\n\r\n".to_owned(), Err(HttpErrorKind::Decode), false),
+        (whole.replace(": 5", ": five"), Err(HttpErrorKind::Decode), false),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfive\r\n".to_owned(),
+            Err(HttpErrorKind::Interrupted),
+            false,
+        ),
+    ] {
+        // What comes later than an answer may meet the next request.
+        let pieces: &[usize] = if words.starts_with(&whole) && whole.len() < words.len() { &[1000] } else { &[1000, 1] };
+        for &piece in pieces {
+            let found = answered(Method::GET, &words, piece).await;
+            let expected = expected.map(|(status, body)| (status, Bytes::copy_from_slice(body.as_bytes())));
+            assert_eq!(found, (expected, kept), "{words:.200} in pieces of {piece}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn long_bodies_of_several_parts_arrive_whole() {
+    let server = plain(handler(|request| async move {
+        let length = request.headers()["content-length"].to_str().unwrap().to_owned();
+        let body = request.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(length, body.len().to_string());
+        ok(body)
+    }))
+    .await;
+    let transport = transport(HttpVersion::Http1);
+    for lens in [&[0][..], &[1], &[4096], &[4097], &[3 << 20], &[0, 10, 0, 1 << 20, 70_000, 0]] {
+        let parts: Vec<Bytes> =
+            lens.iter().map(|&len: &usize| Bytes::from(vec![len.to_le_bytes()[0]; len])).collect();
+        let sent = parts.concat();
+        let body = HttpRequestBody::from(PutPayload::from_iter(parts));
+        let request = Request::builder().method(Method::PUT).uri(server.url("/")).body(body).unwrap();
+        let answer = send(&transport, request).await.unwrap();
+        assert!(within(answer.into_body().bytes()).await.unwrap() == sent, "{lens:?}");
+    }
+    assert_eq!(server.accepted(), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_before_it_has_read_all_is_heard() {
+    let server = raw(|mut stream, _| async move {
+        read_head(&mut stream).await;
+        write(&mut stream, "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno").await;
+        // Reads no further.
+        std::future::pending::<()>().await;
+    })
+    .await;
+    let transport = transport(HttpVersion::Http1);
+    let large = Bytes::from(vec![7; 32 << 20]);
+    let answer = send(&transport, request(Method::PUT, &server.url("/"), large)).await.unwrap();
+    assert_eq!(answer.status(), 403);
+    assert_eq!(within(answer.into_body().bytes()).await.unwrap(), "no");
+    until(|| transport.stats().connections_open == 0).await;
 }
