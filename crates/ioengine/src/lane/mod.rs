@@ -10,6 +10,7 @@ mod candidates;
 mod deliver;
 mod demand;
 mod issue;
+mod niceness;
 mod open_window;
 mod planning;
 mod serve;

@@ -1,6 +1,7 @@
 //! From work to a window with reads to issue: claim, plan, open, coalesce.
 
 use super::demand::Demand;
+use super::niceness::give_way_to_network;
 use super::open_window::{OpenWindow, Split, WindowMemory};
 use super::station::{Reader, Station};
 use super::{Allowance, Lane, Site};
@@ -274,7 +275,13 @@ impl Lane {
             return Ok(index);
         }
         let station = match medium {
-            None => Station::new(Reader::Remote, limits.remote_depth),
+            None => {
+                // A caller's thread is none of ours to change.
+                if matches!(self.site, Site::Thread) {
+                    give_way_to_network();
+                }
+                Station::new(Reader::Remote, limits.remote_depth)
+            }
             Some(medium) => {
                 let limits = Limits { local_depth: depth, ..limits.clone() };
                 let site = match self.site {

@@ -29,6 +29,7 @@ mod received;
 mod retrying;
 mod service;
 mod settings;
+mod short_slices;
 mod source;
 #[cfg(test)]
 mod tests;

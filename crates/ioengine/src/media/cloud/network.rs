@@ -6,6 +6,7 @@ use super::concurrency::Bounds;
 use super::cost_estimate::CostEstimate;
 use super::endpoint::Endpoint;
 use super::service::{Service, bounds_of};
+use super::short_slices::ask_for_short_slices;
 use crate::engine::lock;
 use crate::per_process::PerProcess;
 use crate::{Error, ErrorKind};
@@ -53,6 +54,7 @@ impl Network {
             .worker_threads(if processors < 4 { 1 } else { 2 })
             .max_blocking_threads(BLOCKING_THREADS_MAX)
             .thread_name("swath-net")
+            .on_thread_start(ask_for_short_slices)
             .enable_all()
             .build()
             .map_err(Error::from_io)?;
