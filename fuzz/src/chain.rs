@@ -34,7 +34,7 @@ pub fn round_trip(case: &Case<'_>) {
     let (size_bytes, swap_unit_bytes) = elements[usize::from(case.element) % elements.len()];
     let layout = ChunkLayout {
         shape: case.shape.iter().map(|length| u64::from(length % 41)).collect(),
-        element: Element { size_bytes, swap_unit_bytes },
+        element: Element::opaque(size_bytes, swap_unit_bytes),
     };
     let mut order = [0, 1, 2];
     order.sort_by_key(|&axis: &usize| case.order[axis]);

@@ -29,7 +29,7 @@ impl Case<'_> {
         let elements = [(1, 1), (2, 2), (4, 4), (8, 8), (16, 8), (3, 1)];
         let (size_bytes, swap_unit_bytes) = elements[usize::from(self.element) % elements.len()];
         let shape = self.shape.iter().map(|length| u64::from(length % (AXIS_MAX + 1))).collect();
-        ChunkLayout { shape, element: Element { size_bytes, swap_unit_bytes } }
+        ChunkLayout { shape, element: Element::opaque(size_bytes, swap_unit_bytes) }
     }
 }
 

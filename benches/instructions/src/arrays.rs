@@ -4,7 +4,7 @@ use crate::ranges::engine;
 use crate::{Failure, Round};
 use serde_json::{Value, json};
 use std::path::Path;
-use swath::codecs::{Chain, ChunkLayout, Codec, Element, Scratch};
+use swath::codecs::{Chain, ChunkLayout, Codec, Element, NumberType, Scratch};
 use swath::ioengine::{FileAccess, LocalFiles, MemoryMedium};
 use swath::{Array, ReadOptions, Selection, Store};
 
@@ -129,7 +129,7 @@ fn shard([row, column]: [usize; 2], index_codecs: &Value) -> Result<Vec<u8>, Fai
     }
     let codecs: Vec<Codec> =
         index_codecs.as_array().into_iter().flatten().map(codec).collect::<Result<_, _>>()?;
-    let element = Element { size_bytes: 1, swap_unit_bytes: 1 };
+    let element = Element::number(NumberType::UInt8);
     let chain = Chain::compile(&codecs, &ChunkLayout { shape: vec![index.len() as u64], element })?;
     let mut stored = Vec::new();
     chain.encode(&index, &mut stored, &mut Scratch::default())?;

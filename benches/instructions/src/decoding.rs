@@ -2,7 +2,7 @@
 
 use crate::{Failure, Round};
 use serde_json::{Value, json};
-use swath::codecs::{Chain, ChunkLayout, Codec, Element, Scratch};
+use swath::codecs::{Chain, ChunkLayout, Codec, Element, NumberType, Scratch};
 
 /// Chunks of one round, all different.
 const CHUNKS: u64 = 8;
@@ -23,7 +23,7 @@ pub(crate) fn zstd() -> Result<Round, Failure> {
 
 fn decode(name: &str, configuration: &Value) -> Result<Round, Failure> {
     let layout =
-        ChunkLayout { shape: vec![SIDE, SIDE], element: Element { size_bytes: 2, swap_unit_bytes: 2 } };
+        ChunkLayout { shape: vec![SIDE, SIDE], element: Element::number(NumberType::UInt16) };
     let codecs =
         [Codec::from_v3("bytes", &json!({"endian": "little"}))?, Codec::from_v3(name, configuration)?];
     let chain = Chain::compile(&codecs, &layout)?;

@@ -161,7 +161,7 @@ fn v3(codecs: &[Value]) -> Vec<Codec> {
 }
 
 fn chain(codecs: &[Codec], shape: &[u64], item_bytes: usize) -> Chain {
-    let element = Element { size_bytes: item_bytes, swap_unit_bytes: item_bytes };
+    let element = Element::opaque(item_bytes, item_bytes);
     Chain::compile(codecs, &ChunkLayout { shape: shape.to_vec(), element }).expect("a chain")
 }
 

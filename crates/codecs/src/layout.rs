@@ -1,17 +1,73 @@
 //! What a chunk is once it is decoded: its shape, its element, its byte order.
 
 use crate::error::Error;
+use crate::number::NumberType;
 
-/// How one element is stored: its size, and the unit whose bytes are swapped for a foreign byte order.
+/// How one element is stored: its size, the unit whose bytes are swapped for a foreign byte order, and what it means.
 ///
 /// Both in bytes. complex128 is size 16, unit 8; raw bytes, bool and int8 have unit 1. The unit is 1, 2, 4 or 8 and
-/// divides the size.
+/// divides the size. Most codecs need no more; those that calculate (`delta`, `cast_value`, `packbits`) need a kind, and
+/// refuse an opaque one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Element {
     /// Bytes of one element, at least 1.
     pub size_bytes: usize,
     /// Bytes of the unit that has a byte order: 1 when the element has none.
     pub swap_unit_bytes: usize,
+    /// What the bytes mean, where codecs may have to know.
+    pub kind: ElementKind,
+}
+
+/// What the bytes of an element mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ElementKind {
+    /// Nothing that a codec can calculate with: raw bytes, text, structures.
+    Opaque,
+    /// One number, which is all of the element.
+    Number(NumberType),
+    /// Two numbers, real and imaginary.
+    Complex(NumberType),
+}
+
+impl Element {
+    /// Bytes that mean nothing to codecs, with a byte order in units of `swap_unit_bytes`.
+    #[must_use]
+    pub const fn opaque(size_bytes: usize, swap_unit_bytes: usize) -> Self {
+        Self { size_bytes, swap_unit_bytes, kind: ElementKind::Opaque }
+    }
+
+    /// One number.
+    #[must_use]
+    pub fn number(number: NumberType) -> Self {
+        let size_bytes = number.size_bytes();
+        Self { size_bytes, swap_unit_bytes: size_bytes, kind: ElementKind::Number(number) }
+    }
+
+    /// Two numbers of one type: real, imaginary.
+    #[must_use]
+    pub fn complex(number: NumberType) -> Self {
+        let unit_bytes = number.size_bytes();
+        Self { size_bytes: 2 * unit_bytes, swap_unit_bytes: unit_bytes, kind: ElementKind::Complex(number) }
+    }
+
+    /// The type of its numbers, and how many there are: `None` for opaque ones.
+    #[must_use]
+    pub fn components(&self) -> Option<(NumberType, usize)> {
+        match self.kind {
+            ElementKind::Opaque => None,
+            ElementKind::Number(number) => Some((number, 1)),
+            ElementKind::Complex(number) => Some((number, 2)),
+        }
+    }
+
+    /// Whether the kind's bytes are the size and the unit that are stated.
+    fn is_consistent(&self) -> bool {
+        self.components().is_none_or(|(number, count)| {
+            let unit_bytes = number.size_bytes();
+            self.size_bytes == count * unit_bytes && self.swap_unit_bytes == unit_bytes
+        })
+    }
 }
 
 /// In which order the bytes of one unit are stored.
@@ -50,7 +106,7 @@ impl ChunkLayout {
 
     /// The shape as memory lengths, and the decoded bytes.
     pub(crate) fn checked(&self) -> Result<(Vec<usize>, usize), Error> {
-        let Element { size_bytes, swap_unit_bytes } = self.element;
+        let Element { size_bytes, swap_unit_bytes, .. } = self.element;
         if size_bytes == 0
             || !matches!(swap_unit_bytes, 1 | 2 | 4 | 8)
             || !size_bytes.is_multiple_of(swap_unit_bytes)
@@ -60,6 +116,15 @@ impl ChunkLayout {
                 format!(
                     "wanted an element of at least 1 byte in units of 1, 2, 4 or 8 bytes, found {size_bytes} bytes in \
                      units of {swap_unit_bytes}"
+                ),
+            ));
+        }
+        if !self.element.is_consistent() {
+            let Element { kind, .. } = self.element;
+            return Err(Error::invalid(
+                "chain",
+                format!(
+                    "wanted the bytes of {kind:?}, found {size_bytes} bytes in units of {swap_unit_bytes}"
                 ),
             ));
         }
@@ -95,7 +160,8 @@ mod tests {
     use crate::ErrorKind;
 
     fn decoded_len(shape: &[u64], size_bytes: usize, swap_unit_bytes: usize) -> Result<usize, Error> {
-        ChunkLayout { shape: shape.to_vec(), element: Element { size_bytes, swap_unit_bytes } }.decoded_len()
+        ChunkLayout { shape: shape.to_vec(), element: Element::opaque(size_bytes, swap_unit_bytes) }
+            .decoded_len()
     }
 
     #[test]
@@ -110,6 +176,17 @@ mod tests {
         for shape in [&[u64::MAX][..], &[1 << 62, 2], &[1 << 40, 1 << 40], &[0, 1 << 63, 4]] {
             assert_eq!(decoded_len(shape, 4, 4).unwrap_err().kind(), ErrorKind::Invalid);
         }
+    }
+
+    #[test]
+    fn elements_of_another_kind_than_their_bytes_are_invalid() {
+        let mut element = Element::complex(NumberType::Float32);
+        assert_eq!((element.size_bytes, element.swap_unit_bytes), (8, 4));
+        assert_eq!(element.components(), Some((NumberType::Float32, 2)));
+        let layout = |element| ChunkLayout { shape: vec![3], element };
+        assert_eq!(layout(element).decoded_len().unwrap(), 24);
+        element.swap_unit_bytes = 8;
+        assert_eq!(layout(element).decoded_len().unwrap_err().kind(), ErrorKind::Invalid);
     }
 
     #[test]

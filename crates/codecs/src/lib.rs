@@ -9,9 +9,9 @@
 //! fit the promise are an [`Error`], never a panic.
 //!
 //! ```
-//! use swath_codecs::{Chain, ChunkLayout, Codec, Element, Scratch};
+//! use swath_codecs::{Chain, ChunkLayout, Codec, Element, NumberType, Scratch};
 //!
-//! let layout = ChunkLayout { shape: vec![2, 3], element: Element { size_bytes: 4, swap_unit_bytes: 4 } };
+//! let layout = ChunkLayout { shape: vec![2, 3], element: Element::number(NumberType::Float32) };
 //! let codecs = [
 //!     Codec::from_v3("bytes", &serde_json::json!({"endian": "big"}))?,
 //!     Codec::from_v3("zstd", &serde_json::json!({"level": 3, "checksum": true}))?,
@@ -40,12 +40,16 @@ mod codec;
 mod configuration;
 mod deflate;
 mod error;
+mod filter;
 mod gzip;
 mod layout;
 mod limits;
 mod lz4;
 mod lzma;
+mod number;
+mod numpy_type;
 mod reorder;
+mod reshape;
 mod scratch;
 mod shuffle;
 mod stitch;
@@ -58,12 +62,16 @@ pub use bytes::BytesCodec;
 pub use bz2::Bz2Codec;
 pub use chain::{Chain, Checksums, DecodedChunk};
 pub use checksum::{ChecksumAlgorithm, ChecksumCodec, ChecksumLocation};
-pub use codec::Codec;
+pub use codec::{Codec, CodecClass};
 pub use error::{Error, ErrorKind};
+pub use filter::DeltaCodec;
 pub use gzip::GzipCodec;
-pub use layout::{ByteOrder, ChunkLayout, Element};
+pub use layout::{ByteOrder, ChunkLayout, Element, ElementKind};
 pub use lz4::Lz4Codec;
 pub use lzma::{LzmaCodec, LzmaFormat};
+pub use number::{NumberClass, NumberType};
+pub use numpy_type::NumpyType;
+pub use reshape::{ReshapeAxis, ReshapeCodec};
 pub use scratch::Scratch;
 pub use shuffle::ShuffleCodec;
 pub use stitch::{AxisTile, CutAxis, Output, OutputMemory, Tile};

@@ -26,6 +26,23 @@ pub(crate) struct Contexts {
     pub(crate) compressor: Option<Compressor>,
     /// One block of blosc before it is unshuffled.
     pub(crate) block: Vec<u8>,
+    /// For the chain behind a filter.
+    pub(crate) nested: Option<Box<Nested>>,
+}
+
+/// What the chain behind a filter needs for itself, so that it leaves alone what the chain around it holds.
+#[derive(Default)]
+pub(crate) struct Nested {
+    pub(crate) scratch: Scratch,
+    /// The elements between the filter and the chain behind it.
+    pub(crate) elements: Vec<u8>,
+}
+
+impl Contexts {
+    /// What the chain behind a filter needs, made when it is first asked for.
+    pub(crate) fn nested(&mut self) -> &mut Nested {
+        self.nested.get_or_insert_default()
+    }
 }
 
 /// What lies between two stages: one holds the last stage's output while the other takes the next one's.
@@ -39,12 +56,15 @@ impl Scratch {
     /// Bytes of memory that it holds; an upper bound where a library does not tell.
     #[must_use]
     pub fn allocated_bytes(&self) -> usize {
-        let Contexts { zstd_decompressor, zstd_compressor, decompressor, compressor, block } = &self.contexts;
+        let Contexts { zstd_decompressor, zstd_compressor, decompressor, compressor, block, nested } =
+            &self.contexts;
+        let nested = nested.as_ref();
         zstd_decompressor.as_ref().map_or(0, zstd_safe::DCtx::sizeof)
             + zstd_compressor.as_ref().map_or(0, zstd_safe::CCtx::sizeof)
             + decompressor.as_ref().map_or(0, |_| DECOMPRESSOR_BYTES)
             + compressor.as_ref().map_or(0, |_| COMPRESSOR_BYTES)
             + block.capacity()
+            + nested.map_or(0, |nested| nested.scratch.allocated_bytes() + nested.elements.capacity())
             + self.buffers.first.capacity()
             + self.buffers.second.capacity()
     }

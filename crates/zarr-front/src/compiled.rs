@@ -4,7 +4,7 @@ use crate::metadata::transposed;
 use crate::metadata::{ArrayCodecs, ArrayMetadata, IndexLocation, Sharding};
 use crate::raveling::{cell_count, unravel};
 use crate::{Error, ErrorKind};
-use swath_codecs::{Chain, ChunkLayout, Codec, Element};
+use swath_codecs::{Chain, ChunkLayout, Codec, Element, NumberType};
 
 /// Grids, chains and strides of one array.
 #[derive(Clone, Debug)]
@@ -205,7 +205,7 @@ impl Unfolded {
 fn index_chain(sharding: &Sharding, entries: &[u64]) -> Result<(Chain, u64), Error> {
     let mut shape = entries.to_vec();
     shape.push(2);
-    let layout = ChunkLayout { shape, element: Element { size_bytes: 8, swap_unit_bytes: 8 } };
+    let layout = ChunkLayout { shape, element: Element::number(NumberType::UInt64) };
     let chain = Chain::compile(&sharding.index_codecs, &layout)?;
     let bytes = chain.encoded_len_fixed().ok_or_else(|| {
         let codecs: Vec<&str> = sharding.index_codecs.iter().map(Codec::name).collect();

@@ -5,7 +5,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 
 use serde_json::Value;
-use swath_codecs::{ByteOrder, Element};
+use swath_codecs::{ByteOrder, Element, NumberType};
 
 use crate::Error;
 use crate::metadata::json;
@@ -199,10 +199,26 @@ impl DataType {
         }
     }
 
-    /// How codecs see an element: its size, and the size of the pieces whose bytes an order applies to.
+    /// How codecs see an element: its size, the size of the pieces whose bytes an order applies to, and what they mean.
     #[must_use]
     pub fn element(&self) -> Element {
-        Element { size_bytes: self.size_bytes(), swap_unit_bytes: self.swap_unit_bytes() }
+        match self {
+            Self::RawBytes(_) => Element::opaque(self.size_bytes(), self.swap_unit_bytes()),
+            Self::Complex64 => Element::complex(NumberType::Float32),
+            Self::Complex128 => Element::complex(NumberType::Float64),
+            Self::Bool => Element::number(NumberType::Bool),
+            Self::Int8 => Element::number(NumberType::Int8),
+            Self::Int16 => Element::number(NumberType::Int16),
+            Self::Int32 => Element::number(NumberType::Int32),
+            Self::Int64 => Element::number(NumberType::Int64),
+            Self::UInt8 => Element::number(NumberType::UInt8),
+            Self::UInt16 => Element::number(NumberType::UInt16),
+            Self::UInt32 => Element::number(NumberType::UInt32),
+            Self::UInt64 => Element::number(NumberType::UInt64),
+            Self::Float16 => Element::number(NumberType::Float16),
+            Self::Float32 => Element::number(NumberType::Float32),
+            Self::Float64 => Element::number(NumberType::Float64),
+        }
     }
 
     fn swap_unit_bytes(&self) -> usize {
@@ -284,7 +300,7 @@ mod tests {
             assert_eq!(DataType::from_v2(&data_type.numpy()).unwrap().0, data_type);
         }
         let described = |data_type: DataType| {
-            let Element { size_bytes, swap_unit_bytes } = data_type.element();
+            let Element { size_bytes, swap_unit_bytes, .. } = data_type.element();
             (data_type.name().into_owned(), data_type.numpy_kind(), size_bytes, swap_unit_bytes)
         };
         assert_eq!(described(DataType::Bool), ("bool".into(), "b1".into(), 1, 1));

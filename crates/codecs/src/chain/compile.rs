@@ -1,12 +1,17 @@
 //! From codecs and a layout to a chain.
 
+use super::filtered::Filtered;
 use super::stage::{Stage, StageCodec};
 use super::{Chain, Checksums};
-use crate::bytes::BytesCodec;
-use crate::codec::Codec;
+use crate::codec::{Codec, CodecClass};
 use crate::error::{Error, Wanted};
+use crate::filter::Filter;
 use crate::layout::ChunkLayout;
 use crate::reorder::{Reorder, c_order_strides};
+use crate::reshape::squeezed;
+
+/// Codecs in a chain at most: a few are usual, and each filter is run within the one before it.
+const CODECS_MAX: usize = 32;
 
 impl Chain {
     /// Compiles `codecs`, in encode order, for chunks of `layout`.
@@ -14,43 +19,47 @@ impl Chain {
     /// # Errors
     ///
     /// `Invalid` when there is not exactly one array->bytes codec with the array->array codecs before it and the
-    /// bytes->bytes codecs after (Zarr v3 core, "Chunk encoding"); when a codec does not fit the layout: a transpose of
-    /// other rank, no byte order for elements that need one, more bytes than the codec's format has; or when the layout
-    /// is not one that memory can hold.
+    /// bytes->bytes codecs after (Zarr v3 core, "Chunk encoding"); when a codec does not fit the layout that the codecs
+    /// before it leave: a transpose of other rank, another shape, elements of another type, no byte order for elements that
+    /// need one, more bytes than the codec's format has; or when the layout is not one that memory can hold. `Unsupported`
+    /// for more than 32 codecs, and for elements that a codec of this crate cannot calculate with.
     pub fn compile(codecs: &[Codec], layout: &ChunkLayout) -> Result<Self, Error> {
-        let (shape, decoded_len) = layout.checked()?;
-        let rank = shape.len();
-        // Which logical axis each stored axis is.
-        let mut stored_axes: Vec<usize> = (0..rank).collect();
-        let mut bytes_codec: Option<BytesCodec> = None;
-        let mut stages: Vec<Stage> = Vec::new();
-        let mut length = Wanted::Exactly(decoded_len);
-        for codec in codecs {
-            match (codec, bytes_codec) {
-                (Codec::Transpose(transpose), None) => {
-                    stored_axes = transpose.axes(rank)?.into_iter().map(|axis| stored_axes[axis]).collect();
-                }
-                (Codec::Bytes(bytes), None) => bytes_codec = Some(*bytes),
-                _ => {
-                    let codec = stage_codec(codec).filter(|_| bytes_codec.is_some());
-                    let stage = Stage { codec: codec.ok_or_else(|| misplaced(codecs))?, wanted: length };
-                    length = stage.stored()?;
-                    stages.push(stage);
-                }
-            }
+        if CODECS_MAX < codecs.len() {
+            let found = codecs.len();
+            return Err(Error::unsupported(
+                "chain",
+                format!("wanted {CODECS_MAX} codecs at most, found {found}"),
+            ));
         }
-        let bytes_codec = bytes_codec.ok_or_else(|| misplaced(codecs))?;
-        let swap_unit_bytes = bytes_codec.foreign_unit(layout.element.swap_unit_bytes)?;
-        let element_bytes = layout.element.size_bytes;
+        let classes = || codecs.iter().map(Codec::class);
+        let array_to_bytes = classes().filter(|class| *class == CodecClass::ArrayToBytes).count();
+        if array_to_bytes != 1 || !classes().is_sorted() {
+            return Err(misplaced(codecs));
+        }
+        Self::compile_ordered(codecs, layout)
+    }
 
-        let stored_shape: Vec<usize> = stored_axes.iter().map(|&axis| shape[axis]).collect();
+    /// The same, for codecs whose order is sound.
+    fn compile_ordered(codecs: &[Codec], layout: &ChunkLayout) -> Result<Self, Error> {
+        let (shape, decoded_len) = layout.checked()?;
+        let mut stored = StoredArray::new(&layout.shape);
+        let at = stored.take_axes(codecs)?;
+        let here = ChunkLayout { shape: stored.shape, element: layout.element };
+        let (stages, swap_unit_bytes) = stages(&codecs[at..], &here, decoded_len)?;
+        let length = match stages.last() {
+            Some(last) => last.stored()?,
+            None => Wanted::Exactly(decoded_len),
+        };
+
+        let element_bytes = layout.element.size_bytes;
+        let stored_shape: Vec<usize> = stored.axes.iter().map(|&axis| shape[axis]).collect();
         let stored_strides = c_order_strides(&stored_shape, element_bytes);
         let native_strides = c_order_strides(&shape, element_bytes);
-        let mut strides = vec![0; rank];
-        for (&axis, &stride) in stored_axes.iter().zip(&stored_strides) {
+        let mut strides = vec![0; shape.len()];
+        for (&axis, &stride) in stored.axes.iter().zip(&stored_strides) {
             strides[axis] = stride;
         }
-        let native_by_stored: Vec<usize> = stored_axes.iter().map(|&axis| native_strides[axis]).collect();
+        let native_by_stored: Vec<usize> = stored.axes.iter().map(|&axis| native_strides[axis]).collect();
         Ok(Self {
             to_native: Reorder::new(&shape, &strides, element_bytes, swap_unit_bytes),
             to_stored: Reorder::new(&stored_shape, &native_by_stored, element_bytes, swap_unit_bytes),
@@ -71,19 +80,85 @@ impl Chain {
     }
 }
 
-fn stage_codec(codec: &Codec) -> Option<StageCodec> {
-    match codec {
-        Codec::Bytes(_) | Codec::Transpose(_) => None,
-        Codec::Gzip(codec) => Some(StageCodec::Gzip(*codec)),
-        Codec::Zlib(codec) => Some(StageCodec::Zlib(*codec)),
-        Codec::Zstd(codec) => Some(StageCodec::Zstd(*codec)),
-        Codec::Blosc(codec) => Some(StageCodec::Blosc(*codec)),
-        Codec::Lz4(codec) => Some(StageCodec::Lz4(*codec)),
-        Codec::Bz2(codec) => Some(StageCodec::Bz2(*codec)),
-        Codec::Lzma(codec) => Some(StageCodec::Lzma(codec.clone())),
-        Codec::Shuffle(codec) => Some(StageCodec::Shuffle(*codec)),
-        Codec::Checksum(codec) => Some(StageCodec::Checksum(*codec)),
+/// The array that codecs which only move or rename axes leave.
+struct StoredArray {
+    /// Which logical axis each stored axis is.
+    axes: Vec<usize>,
+    /// The shape that the next codec sees: that of the stored axes, or what a reshape made of it.
+    shape: Vec<u64>,
+}
+
+impl StoredArray {
+    fn new(shape: &[u64]) -> Self {
+        Self { axes: (0..shape.len()).collect(), shape: shape.to_vec() }
     }
+
+    /// Takes in the codecs that come to strides, and returns where the others start.
+    ///
+    /// A transpose of reshaped axes is left, with the reshape's shape: strides cannot tell it.
+    fn take_axes(&mut self, codecs: &[Codec]) -> Result<usize, Error> {
+        let mut is_reshaped = false;
+        for (at, codec) in codecs.iter().enumerate() {
+            match codec {
+                Codec::Transpose(transpose) => {
+                    let order = transpose.axes(self.shape.len())?;
+                    if is_reshaped && !order.is_sorted() {
+                        return Ok(at);
+                    }
+                    if !is_reshaped {
+                        self.shape = order.iter().map(|&axis| self.shape[axis]).collect();
+                        self.axes = order.into_iter().map(|axis| self.axes[axis]).collect();
+                    }
+                }
+                Codec::Reshape(reshape) => {
+                    self.shape = reshape.output_shape(&self.shape)?;
+                    is_reshaped = true;
+                }
+                Codec::Squeeze => {
+                    self.shape = squeezed(&self.shape);
+                    is_reshaped = true;
+                }
+                _ => return Ok(at),
+            }
+        }
+        Ok(codecs.len())
+    }
+}
+
+/// The stages of `codecs` over an array of `layout`, and the unit to swap ahead of them.
+fn stages(
+    codecs: &[Codec],
+    layout: &ChunkLayout,
+    decoded_len: usize,
+) -> Result<(Vec<Stage>, Option<usize>), Error> {
+    let wanted = Wanted::Exactly(decoded_len);
+    let Some((first, rest)) = codecs.split_first() else { return Err(misplaced(codecs)) };
+    if let Some(filter) = Filter::compile(first, layout)? {
+        // A transpose that strides could not tell is compiled again, over the shape that it sees.
+        let rest = if filter.is_whole_codec() { rest } else { codecs };
+        let inner = Chain::compile_ordered(rest, filter.encoded_layout())?;
+        let codec = StageCodec::Filtered(Box::new(Filtered::new(filter, inner)));
+        return Ok((vec![Stage { codec, wanted }], None));
+    }
+    let mut stages = Vec::new();
+    let mut length = wanted;
+    let mut push = |codec: Option<StageCodec>| {
+        let stage = Stage { codec: codec.ok_or_else(|| misplaced(codecs))?, wanted: length };
+        length = stage.stored()?;
+        stages.push(stage);
+        Ok::<(), Error>(())
+    };
+    let swap_unit_bytes = match first {
+        Codec::Bytes(bytes) => bytes.foreign_unit(layout.element.swap_unit_bytes)?,
+        _ => {
+            push(StageCodec::array_to_bytes(first, layout)?)?;
+            None
+        }
+    };
+    for codec in rest {
+        push(StageCodec::bytes_to_bytes(codec))?;
+    }
+    Ok((stages, swap_unit_bytes))
 }
 
 fn misplaced(codecs: &[Codec]) -> Error {
@@ -100,7 +175,7 @@ fn misplaced(codecs: &[Codec]) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Element, ErrorKind};
+    use crate::{Element, ErrorKind, NumberType};
     use serde_json::json;
 
     fn codec(name: &str) -> Codec {
@@ -114,8 +189,7 @@ mod tests {
 
     fn compile(names: &[&str], shape: &[u64]) -> Result<Chain, Error> {
         let codecs: Vec<Codec> = names.iter().map(|name| codec(name)).collect();
-        let layout =
-            ChunkLayout { shape: shape.to_vec(), element: Element { size_bytes: 4, swap_unit_bytes: 4 } };
+        let layout = ChunkLayout { shape: shape.to_vec(), element: Element::number(NumberType::Float32) };
         Chain::compile(&codecs, &layout)
     }
 

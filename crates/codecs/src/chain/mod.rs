@@ -3,6 +3,7 @@
 mod compile;
 mod decode;
 mod encode;
+mod filtered;
 mod stage;
 
 use crate::layout::ChunkLayout;
@@ -28,9 +29,9 @@ pub enum Checksums {
 /// holds no buffers and is shared by all threads, each with its own [`Scratch`](crate::Scratch).
 ///
 /// ```
-/// use swath_codecs::{Chain, ChunkLayout, Codec, Element, Scratch};
+/// use swath_codecs::{Chain, ChunkLayout, Codec, Element, NumberType, Scratch};
 ///
-/// let layout = ChunkLayout { shape: vec![2, 2], element: Element { size_bytes: 1, swap_unit_bytes: 1 } };
+/// let layout = ChunkLayout { shape: vec![2, 2], element: Element::number(NumberType::UInt8) };
 /// let transpose = Codec::from_v3("transpose", &serde_json::json!({"order": [1, 0]}))?;
 /// let bytes = Codec::from_v3("bytes", &serde_json::Value::Null)?;
 /// let chain = Chain::compile(&[transpose, bytes], &layout)?;
@@ -53,7 +54,8 @@ pub struct Chain {
     /// Of each logical axis in a C-order chunk.
     native_strides: Vec<usize>,
     swap_unit_bytes: Option<usize>,
-    /// The bytes->bytes codecs, in encode order.
+    /// What makes bytes of those bytes, in encode order: the bytes->bytes codecs, behind an array->bytes codec that is not
+    /// `bytes`; or one filter, with the chain behind it.
     stages: Vec<Stage>,
     encoded_len_max: u64,
     encoded_len_fixed: Option<u64>,
@@ -65,8 +67,15 @@ impl Chain {
     /// The same chain with another treatment of checksums; a compiled one verifies.
     #[must_use]
     pub fn with_checksums(mut self, checksums: Checksums) -> Self {
-        self.checksums = checksums;
+        self.set_checksums(checksums);
         self
+    }
+
+    fn set_checksums(&mut self, checksums: Checksums) {
+        self.checksums = checksums;
+        for stage in &mut self.stages {
+            stage.set_checksums(checksums);
+        }
     }
 
     /// The layout that the chain was compiled for.

@@ -1,10 +1,14 @@
-//! One bytes->bytes codec of a chain.
+//! One step of a chain, from bytes to bytes.
 
+use super::Checksums;
+use super::filtered::Filtered;
 use crate::blosc::{self, BloscCodec};
 use crate::bz2::Bz2Codec;
 use crate::checksum::{CHECKSUM_BYTES, ChecksumCodec};
+use crate::codec::Codec;
 use crate::error::{Error, Wanted};
 use crate::gzip::GzipCodec;
+use crate::layout::ChunkLayout;
 use crate::limits::encoded_bytes_max;
 use crate::lz4::{self, Lz4Codec};
 use crate::lzma::LzmaCodec;
@@ -13,7 +17,7 @@ use crate::shuffle::ShuffleCodec;
 use crate::zlib::ZlibCodec;
 use crate::zstd::ZstdCodec;
 
-/// A bytes->bytes codec and how many bytes it decodes to.
+/// A step and how many bytes it decodes to.
 #[derive(Debug, Clone)]
 pub(super) struct Stage {
     pub(super) codec: StageCodec,
@@ -31,9 +35,42 @@ pub(super) enum StageCodec {
     Lzma(LzmaCodec),
     Shuffle(ShuffleCodec),
     Checksum(ChecksumCodec),
+    Filtered(Box<Filtered>),
+}
+
+impl StageCodec {
+    /// The stage of a bytes->bytes codec; `None` for others.
+    pub(super) fn bytes_to_bytes(codec: &Codec) -> Option<Self> {
+        match codec {
+            Codec::Gzip(codec) => Some(Self::Gzip(*codec)),
+            Codec::Zlib(codec) => Some(Self::Zlib(*codec)),
+            Codec::Zstd(codec) => Some(Self::Zstd(*codec)),
+            Codec::Blosc(codec) => Some(Self::Blosc(*codec)),
+            Codec::Lz4(codec) => Some(Self::Lz4(*codec)),
+            Codec::Bz2(codec) => Some(Self::Bz2(*codec)),
+            Codec::Lzma(codec) => Some(Self::Lzma(codec.clone())),
+            Codec::Shuffle(codec) => Some(Self::Shuffle(*codec)),
+            Codec::Checksum(codec) => Some(Self::Checksum(*codec)),
+            _ => None,
+        }
+    }
+
+    /// The stage of an array->bytes codec over elements of `layout` in native order; `None` for `bytes`, which is none,
+    /// and for other codecs.
+    pub(super) fn array_to_bytes(codec: &Codec, layout: &ChunkLayout) -> Result<Option<Self>, Error> {
+        let _ = (codec, layout);
+        Ok(None)
+    }
 }
 
 impl Stage {
+    /// Passes on what to do with checksums.
+    pub(super) fn set_checksums(&mut self, checksums: Checksums) {
+        if let StageCodec::Filtered(filtered) = &mut self.codec {
+            filtered.set_checksums(checksums);
+        }
+    }
+
     /// Whether its content is a part of its stored bytes, so that decoding makes no copy.
     pub(super) fn is_view(&self) -> bool {
         matches!(self.codec, StageCodec::Checksum(_))
@@ -57,6 +94,7 @@ impl Stage {
                 stored(bytes.checked_add(CHECKSUM_BYTES).map(Wanted::AtMost))
             }
             (StageCodec::Shuffle(_), wanted) => Ok(wanted),
+            (StageCodec::Filtered(filtered), _) => filtered.stored(),
             (StageCodec::Lz4(_), Wanted::Exactly(bytes)) if lz4::DECODED_BYTES_MAX < bytes => {
                 Err(too_long_for("lz4", lz4::DECODED_BYTES_MAX, bytes))
             }
@@ -87,6 +125,7 @@ impl Stage {
             StageCodec::Bz2(_) => Bz2Codec::decode(source, target, wanted),
             StageCodec::Lzma(codec) => codec.decode(source, target, wanted),
             StageCodec::Shuffle(codec) => codec.decode(source, target, wanted),
+            StageCodec::Filtered(filtered) => filtered.decode(source, target, contexts),
             StageCodec::Checksum(codec) => {
                 let (content, checksum) = codec.split(source)?;
                 wanted.check(codec.algorithm.name(), content.len())?;
@@ -114,6 +153,7 @@ impl Stage {
             StageCodec::Bz2(codec) => codec.encode(source, target),
             StageCodec::Lzma(codec) => codec.encode(source, target),
             StageCodec::Shuffle(codec) => codec.encode(source, target),
+            StageCodec::Filtered(filtered) => filtered.encode(source, target, contexts),
             StageCodec::Checksum(codec) => {
                 codec.encode(source, target);
                 Ok(())

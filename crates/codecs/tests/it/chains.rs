@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use swath_codecs::{Chain, Checksums, ChunkLayout, Codec, DecodedChunk, Element, Scratch};
+use swath_codecs::{Chain, Checksums, ChunkLayout, Codec, DecodedChunk, Element, NumberType, Scratch};
 
 /// A chain, its layout and a chunk.
 #[derive(Debug, Clone)]
@@ -21,6 +21,34 @@ impl Case {
 }
 
 fn element() -> impl Strategy<Value = Element> {
+    prop_oneof![opaque_element(), prop::sample::select(WHOLE.to_vec()).prop_map(Element::number)]
+}
+
+const WHOLE: [NumberType; 8] = [
+    NumberType::Int8,
+    NumberType::UInt8,
+    NumberType::Int16,
+    NumberType::UInt16,
+    NumberType::Int32,
+    NumberType::UInt32,
+    NumberType::Int64,
+    NumberType::UInt64,
+];
+
+/// Filters without loss, of those that such an element takes.
+fn filters(element: Element) -> impl Strategy<Value = Vec<(String, Value)>> {
+    let filter = (0..3).prop_map(move |choice| {
+        let number = element.components().map(|(number, _)| number.numpy());
+        match (choice, number) {
+            (0, Some(dtype)) => ("numcodecs.delta".to_owned(), json!({"dtype": dtype, "astype": dtype})),
+            (1, _) => ("reshape".to_owned(), json!({"shape": [-1]})),
+            _ => ("zarrs.squeeze".to_owned(), Value::Null),
+        }
+    });
+    prop_oneof![2 => Just(Vec::new()), 1 => prop::collection::vec(filter, 1..4)]
+}
+
+fn opaque_element() -> impl Strategy<Value = Element> {
     prop::sample::select(vec![
         (1, 1),
         (2, 2),
@@ -34,7 +62,7 @@ fn element() -> impl Strategy<Value = Element> {
         (12, 4),
         (20, 1),
     ])
-    .prop_map(|(size_bytes, swap_unit_bytes)| Element { size_bytes, swap_unit_bytes })
+    .prop_map(|(size_bytes, swap_unit_bytes)| Element::opaque(size_bytes, swap_unit_bytes))
 }
 
 fn transpose(rank: usize) -> impl Strategy<Value = Value> {
@@ -101,14 +129,18 @@ pub(crate) fn case() -> impl Strategy<Value = Case> {
             (
                 Just(layout),
                 prop::collection::vec(transpose(rank), 0..3),
+                filters(element),
+                prop::sample::select(vec![None, Some("C"), Some("F")]),
                 prop::sample::select(vec!["little", "big"]),
                 prop::collection::vec(compressor(), 0..4),
                 chunk(length),
             )
         })
-        .prop_map(|(layout, transposes, endian, compressors, chunk)| {
+        .prop_map(|(layout, transposes, filters, behind, endian, compressors, chunk)| {
             let mut codecs: Vec<(String, Value)> =
                 transposes.into_iter().map(|value| ("transpose".to_owned(), value)).collect();
+            codecs.extend(filters);
+            codecs.extend(behind.map(|order| ("transpose".to_owned(), json!({"order": order}))));
             codecs.push(("bytes".to_owned(), json!({"endian": endian})));
             codecs.extend(compressors);
             Case { codecs, layout, chunk }
@@ -184,7 +216,7 @@ proptest! {
 
 #[test]
 fn identity_views_borrow_the_source() {
-    let layout = ChunkLayout { shape: vec![4], element: Element { size_bytes: 1, swap_unit_bytes: 1 } };
+    let layout = ChunkLayout { shape: vec![4], element: Element::opaque(1, 1) };
     let bytes = Codec::from_v3("bytes", &Value::Null).unwrap();
     let checksum = Codec::from_v3("crc32c", &Value::Null).unwrap();
     for codecs in [vec![bytes.clone()], vec![bytes, checksum]] {

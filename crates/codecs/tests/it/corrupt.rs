@@ -25,8 +25,7 @@ fn every_compressor() -> Vec<(&'static str, Value)> {
 }
 
 fn chain_of(name: &str, configuration: &Value, elements: u64) -> Chain {
-    let layout =
-        ChunkLayout { shape: vec![elements], element: Element { size_bytes: 4, swap_unit_bytes: 4 } };
+    let layout = ChunkLayout { shape: vec![elements], element: Element::opaque(4, 4) };
     let bytes = Codec::from_v3("bytes", &json!({"endian": "little"})).unwrap();
     Chain::compile(&[bytes, Codec::from_v3(name, configuration).unwrap()], &layout).unwrap()
 }
@@ -113,7 +112,7 @@ fn chunks_of_another_length_are_corrupt_with_both_numbers() {
 
 #[test]
 fn raw_chunks_of_another_length_are_corrupt() {
-    let layout = ChunkLayout { shape: vec![3], element: Element { size_bytes: 2, swap_unit_bytes: 1 } };
+    let layout = ChunkLayout { shape: vec![3], element: Element::opaque(2, 1) };
     let chain = Chain::compile(&[Codec::from_v3("bytes", &Value::Null).unwrap()], &layout).unwrap();
     for length in [0, 5, 7] {
         assert_eq!(decode(&chain, &vec![0; length], &mut Scratch::default()), Err(ErrorKind::Corrupt));

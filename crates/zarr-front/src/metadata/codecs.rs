@@ -1,7 +1,7 @@
 //! The codecs of an array: a plain chain, or shards with chains inside.
 
 use serde_json::{Map, Value};
-use swath_codecs::{ByteOrder, Codec, TransposeOrder};
+use swath_codecs::{ByteOrder, BytesCodec, Codec, CodecClass, TransposeOrder};
 
 use super::fields::{named, wrong};
 use super::sharding::{self, Sharding};
@@ -10,19 +10,11 @@ use crate::{DataType, Error};
 /// How the bytes of a stored object become the elements of a chunk.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArrayCodecs {
-    /// One chunk an object. In encoding order, as metadata lists them: transposes, exactly one array-to-bytes codec,
-    /// then bytes-to-bytes codecs. Decoding runs from the last to the first.
+    /// One chunk an object. In encoding order, as metadata lists them: array-to-array codecs, exactly one array-to-bytes
+    /// codec, then bytes-to-bytes codecs. Decoding runs from the last to the first.
     Chain(Vec<Codec>),
     /// A shard an object: many inner chunks and an index.
     Sharding(Box<Sharding>),
-}
-
-/// The place of a codec in a chain.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    ArrayToArray,
-    ArrayToBytes,
-    BytesToBytes,
 }
 
 /// Parses the `codecs` of a Zarr v3 array whose chunks (or, in a shard, inner chunks) have `chunk_shape`.
@@ -63,21 +55,20 @@ pub(crate) fn parse_v2(
     filters: &[Value],
     compressor: Option<&Value>,
 ) -> Result<Vec<Codec>, Error> {
-    let endian = match dtype_order {
-        ByteOrder::Little => "little",
-        ByteOrder::Big => "big",
-    };
-    let mut chain = Vec::with_capacity(3);
+    let mut codecs =
+        filters.iter().chain(compressor).map(Codec::from_v2).collect::<Result<Vec<Codec>, _>>()?;
+    let mut chain = Vec::with_capacity(codecs.len() + 2);
     if let Some(rank) = f_order.filter(|rank| 1 < *rank) {
         let order: Vec<usize> = (0..rank).rev().collect();
         chain.push(named_codec("transpose", &serde_json::json!({ "order": order }))?);
     }
-    chain.push(named_codec("bytes", &serde_json::json!({ "endian": endian }))?);
-    for entry in filters.iter().chain(compressor) {
-        chain.push(Codec::from_v2(entry)?);
+    if codecs.iter().all(|codec| codec.class() != CodecClass::ArrayToBytes) {
+        // The last filter that states a type states how its elements are stored.
+        let order = codecs.iter().rev().find_map(Codec::stored_order).unwrap_or(dtype_order);
+        let ahead = codecs.iter().take_while(|codec| codec.class() == CodecClass::ArrayToArray).count();
+        codecs.insert(ahead, Codec::Bytes(BytesCodec { order: Some(order) }));
     }
-    // A filter over elements would stand ahead of `bytes`.
-    chain.sort_by_key(|codec| stage(codec) as u8);
+    chain.append(&mut codecs);
     Ok(chain)
 }
 
@@ -88,18 +79,20 @@ pub(crate) fn check_chain(
     data_type: DataType,
     field: &str,
 ) -> Result<(), Error> {
-    let array_to_bytes = chain.iter().filter(|codec| stage(codec) == Stage::ArrayToBytes).count();
+    let array_to_bytes = chain.iter().filter(|codec| codec.class() == CodecClass::ArrayToBytes).count();
     if array_to_bytes != 1 {
         return Err(Error::invalid(format!(
             "wanted one array-to-bytes codec (such as `bytes`) in `{field}`, found {array_to_bytes}"
         )));
     }
-    if !chain.is_sorted_by_key(|codec| stage(codec) as u8) {
+    if !chain.is_sorted_by_key(Codec::class) {
         return Err(Error::invalid(format!(
             "wanted `{field}` in the order array-to-array, array-to-bytes, bytes-to-bytes, found another"
         )));
     }
-    for codec in chain {
+    // Behind another array-to-array codec, axes and elements may be others: compiling the chain checks those.
+    let is_plain = |codec: &&Codec| codec.class() != CodecClass::ArrayToArray || is_transpose(codec);
+    for codec in chain.iter().take_while(is_plain) {
         stored_axes(codec, rank, field)?;
         if needs_byte_order(codec) && 1 < data_type.element().swap_unit_bytes {
             return Err(Error::invalid(format!(
@@ -145,12 +138,8 @@ fn stored_axes(codec: &Codec, rank: usize, field: &str) -> Result<Vec<usize>, Er
     }
 }
 
-pub(super) fn stage(codec: &Codec) -> Stage {
-    match codec {
-        Codec::Transpose(_) => Stage::ArrayToArray,
-        Codec::Bytes(_) => Stage::ArrayToBytes,
-        _ => Stage::BytesToBytes,
-    }
+pub(super) fn is_transpose(codec: &Codec) -> bool {
+    matches!(codec, Codec::Transpose(_))
 }
 
 fn needs_byte_order(codec: &Codec) -> bool {

@@ -1,9 +1,9 @@
 //! The `sharding_indexed` codec: many chunks and an index in one stored object.
 
 use serde_json::{Map, Value};
-use swath_codecs::Codec;
+use swath_codecs::{Codec, CodecClass};
 
-use super::codecs::{ArrayCodecs, Stage, check_chain, codec_v3, is_checksum, parse_level, stage, transposed};
+use super::codecs::{ArrayCodecs, check_chain, codec_v3, is_checksum, is_transpose, parse_level, transposed};
 use super::fields::{chunk_extents, element_count, named, required, wrong};
 use super::json;
 use crate::{DataType, Error};
@@ -57,10 +57,13 @@ pub(super) fn parse(
         return Err(Error::unsupported(format!("shards nested more than {SHARDING_DEPTH_MAX} deep")));
     }
     let parse = |entries: &[Value], wanted| stage_codecs(entries, wanted, field);
-    let transposes = parse(&entries[..position], Stage::ArrayToArray)?;
-    let outer = parse(&entries[position + 1..], Stage::BytesToBytes)?;
+    let transposes = parse(&entries[..position], CodecClass::ArrayToArray)?;
+    let outer = parse(&entries[position + 1..], CodecClass::BytesToBytes)?;
     let mut shard_shape = chunk_shape.to_vec();
     for codec in &transposes {
+        if !is_transpose(codec) && !codec.is_elementwise() {
+            return Err(Error::unsupported(format!("codec `{}` ahead of `sharding_indexed`", codec.name())));
+        }
         shard_shape = transposed(codec, &shard_shape, field)?;
     }
     let (_, configuration) = named(&entries[position], field)?;
@@ -133,10 +136,10 @@ fn parse_index_codecs(value: &Value) -> Result<Vec<Codec>, Error> {
     let entries = value.as_array().ok_or_else(|| wrong(field, "an array of codecs", value))?;
     let chain = entries.iter().map(|entry| codec_v3(entry, field)).collect::<Result<Vec<_>, Error>>()?;
     for (codec, entry) in chain.iter().zip(entries) {
-        let is_fixed_size = match stage(codec) {
-            Stage::ArrayToArray => false,
-            Stage::ArrayToBytes => true,
-            Stage::BytesToBytes => is_checksum(codec),
+        let is_fixed_size = match codec.class() {
+            CodecClass::ArrayToArray => false,
+            CodecClass::ArrayToBytes => true,
+            CodecClass::BytesToBytes => is_checksum(codec),
         };
         if !is_fixed_size {
             let name = named(entry, field)?.0;
@@ -149,13 +152,13 @@ fn parse_index_codecs(value: &Value) -> Result<Vec<Codec>, Error> {
 }
 
 /// The codecs of `entries`, all of which must be of the stage `wanted`.
-fn stage_codecs(entries: &[Value], wanted: Stage, field: &str) -> Result<Vec<Codec>, Error> {
+fn stage_codecs(entries: &[Value], wanted: CodecClass, field: &str) -> Result<Vec<Codec>, Error> {
     let parse = |entry: &Value| {
         let codec = codec_v3(entry, field)?;
         let name = named(entry, field)?.0;
-        match (stage(&codec) == wanted, wanted) {
+        match (codec.class() == wanted, wanted) {
             (true, _) => Ok(codec),
-            (false, Stage::ArrayToArray) => Err(Error::invalid(format!(
+            (false, CodecClass::ArrayToArray) => Err(Error::invalid(format!(
                 "wanted array-to-array codecs ahead of `sharding_indexed` in `{field}`, found `{name}`"
             ))),
             (false, _) => Err(Error::invalid(format!(

@@ -268,10 +268,10 @@ fn what_is_not_stored_is_the_fill_value_bit_by_bit() {
 }
 
 fn index_chain() -> swath_codecs::Chain {
-    use swath_codecs::{Chain, ChunkLayout, Codec, Element};
+    use swath_codecs::{Chain, ChunkLayout, Codec, Element, NumberType};
     let bytes = Codec::from_v3("bytes", &serde_json::json!({"endian": "little"})).unwrap();
     let crc32c = Codec::from_v3("crc32c", &serde_json::json!({})).unwrap();
-    let element = Element { size_bytes: 8, swap_unit_bytes: 8 };
+    let element = Element::number(NumberType::UInt64);
     Chain::compile(&[bytes, crc32c], &ChunkLayout { shape: vec![2, 1, 2], element }).unwrap()
 }
 

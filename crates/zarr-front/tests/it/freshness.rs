@@ -157,10 +157,10 @@ fn what_was_missing_is_found_once_it_is_there() {
 
 /// An index of two entries, both missing, and its checksum.
 fn empty_shard() -> Vec<u8> {
-    use swath_codecs::{Chain, ChunkLayout, Codec, Element, Scratch};
+    use swath_codecs::{Chain, ChunkLayout, Codec, Element, NumberType, Scratch};
     let bytes = Codec::from_v3("bytes", &serde_json::json!({"endian": "little"})).unwrap();
     let crc32c = Codec::from_v3("crc32c", &serde_json::json!({})).unwrap();
-    let element = Element { size_bytes: 8, swap_unit_bytes: 8 };
+    let element = Element::number(NumberType::UInt64);
     let chain = Chain::compile(&[bytes, crc32c], &ChunkLayout { shape: vec![2, 1, 2], element }).unwrap();
     let mut encoded = Vec::new();
     chain.encode(&[0xFF; 32], &mut encoded, &mut Scratch::default()).unwrap();

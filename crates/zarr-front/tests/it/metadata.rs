@@ -45,7 +45,6 @@ fn array_fixtures_parse_or_name_what_is_missing() {
     let Some(root) = corpus::root() else { return };
     let unsupported = [
         ("structured_dtype", "structured data type"),
-        ("blosc_compressor_with_filters", "delta"),
         ("datatype_named_config", "numpy.datetime64"),
         ("rectilinear", "chunk grid `rectilinear`"),
     ];

@@ -5,7 +5,7 @@ use proptest::prelude::Rng;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use swath_codecs::{Chain, ChunkLayout, Codec, Element, Scratch};
+use swath_codecs::{Chain, ChunkLayout, Codec, Element, NumberType, Scratch};
 use swath_ioengine::{MemoryMedium, SimulatedRemote};
 use swath_zarr_front::Selection;
 
@@ -159,7 +159,7 @@ impl Spec {
     pub(crate) fn write(&self) -> Written {
         let layout = |shape: Vec<u64>| ChunkLayout {
             shape,
-            element: Element { size_bytes: self.element_bytes, swap_unit_bytes: self.element_bytes },
+            element: Element::opaque(self.element_bytes, self.element_bytes),
         };
         let leaf_shape = self.levels.last().map_or(&self.chunk_shape, |level| &level.chunk_shape);
         let count: u64 = self.shape.iter().product();
@@ -227,7 +227,7 @@ impl Writer<'_> {
         layout_shape.push(2);
         let index_chain = chain(
             &index_codecs(level),
-            ChunkLayout { shape: layout_shape, element: Element { size_bytes: 8, swap_unit_bytes: 8 } },
+            ChunkLayout { shape: layout_shape, element: Element::number(NumberType::UInt64) },
         );
         let index_len = usize::try_from(index_chain.encoded_len_max()).unwrap();
         let mut stored = vec![0xEE; if level.at_start { index_len } else { 0 }];

@@ -1,0 +1,110 @@
+//! array->array codecs that change elements, compiled for the elements that they are given.
+
+mod block;
+mod delta;
+
+use crate::codec::Codec;
+use crate::error::Error;
+use crate::layout::{ChunkLayout, Element};
+use crate::number::NumberType;
+pub use delta::DeltaCodec;
+use delta::DeltaFilter;
+
+/// A filter and the array that it makes.
+#[derive(Debug, Clone)]
+pub(crate) struct Filter {
+    kernel: Kernel,
+    encoded_layout: ChunkLayout,
+    is_whole_codec: bool,
+}
+
+/// What a filter does to C-order elements in native byte order.
+#[derive(Debug, Clone)]
+enum Kernel {
+    /// Nothing: only the axes change.
+    Same,
+    Delta(DeltaFilter),
+}
+
+impl Filter {
+    /// Compiles a codec for arrays of `layout`; `None` for one that is no filter.
+    ///
+    /// A transpose comes to a filter that hands its elements on, to be compiled again behind it.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` or `Unsupported` when the codec does not fit such elements.
+    pub(crate) fn compile(codec: &Codec, layout: &ChunkLayout) -> Result<Option<Self>, Error> {
+        let (kernel, element) = match codec {
+            Codec::Transpose(_) => (Kernel::Same, layout.element),
+            Codec::Delta(delta) => {
+                let filter = delta.compile(layout.element)?;
+                (Kernel::Delta(filter), Element::number(filter.encoded))
+            }
+            _ => return Ok(None),
+        };
+        let encoded_layout = ChunkLayout { shape: layout.shape.clone(), element };
+        let is_whole_codec = !matches!(codec, Codec::Transpose(_));
+        Ok(Some(Self { kernel, encoded_layout, is_whole_codec }))
+    }
+
+    /// What it makes.
+    pub(crate) fn encoded_layout(&self) -> &ChunkLayout {
+        &self.encoded_layout
+    }
+
+    /// Whether it does all that its codec does.
+    pub(crate) fn is_whole_codec(&self) -> bool {
+        self.is_whole_codec
+    }
+
+    /// Whether decoding leaves the bytes as they are.
+    pub(crate) fn decodes_to_itself(&self) -> bool {
+        matches!(self.kernel, Kernel::Same)
+    }
+
+    /// Decodes the whole of `source` to the whole of `target`, whose lengths are those of the layouts.
+    pub(crate) fn decode(&self, source: &[u8], target: &mut [u8]) -> Result<(), Error> {
+        match &self.kernel {
+            Kernel::Same => target.copy_from_slice(source),
+            Kernel::Delta(filter) => return filter.decode(source, target),
+        }
+        Ok(())
+    }
+
+    /// Encodes the whole of `source` to the whole of `target`, whose lengths are those of the layouts.
+    pub(crate) fn encode(&self, source: &[u8], target: &mut [u8]) -> Result<(), Error> {
+        match &self.kernel {
+            Kernel::Same => target.copy_from_slice(source),
+            Kernel::Delta(filter) => return filter.encode(source, target),
+        }
+        Ok(())
+    }
+}
+
+/// The number that an element of one number is, for a codec that numcodecs calls `dtype`'s: it sees elements as `stated`
+/// where that is stated, and as what they are otherwise.
+///
+/// # Errors
+///
+/// `Invalid` when an element is not as long as what is stated; `Unsupported` when it is not one number.
+fn number_of(codec: &'static str, element: Element, stated: Option<NumberType>) -> Result<NumberType, Error> {
+    let found = match element.components() {
+        Some((number, 1)) => number,
+        _ => {
+            return Err(Error::unsupported(
+                codec,
+                format!("wanted elements of one number, found {:?}", element.kind),
+            ));
+        }
+    };
+    match stated {
+        Some(stated) if stated.size_bytes() != found.size_bytes() => Err(Error::invalid_field(
+            codec,
+            "dtype",
+            &format!("a type of {} bytes, as the elements are", found.size_bytes()),
+            stated.name(),
+        )),
+        stated => Ok(stated.unwrap_or(found)),
+    }
+}
