@@ -8,11 +8,13 @@ use crate::bz2::Bz2Codec;
 use crate::checksum::ChecksumCodec;
 use crate::configuration::Configuration;
 use crate::error::Error;
-use crate::filter::DeltaCodec;
+use crate::filter::{AsTypeCodec, BitRoundCodec, DeltaCodec, FixedScaleOffsetCodec, QuantizeCodec};
 use crate::gzip::GzipCodec;
 use crate::layout::ByteOrder;
 use crate::lz4::Lz4Codec;
 use crate::lzma::LzmaCodec;
+use crate::pack_bits::PackBitsCodec;
+use crate::pcodec::PcodecCodec;
 use crate::reshape::ReshapeCodec;
 use crate::shuffle::ShuffleCodec;
 use crate::transpose::TransposeCodec;
@@ -27,12 +29,26 @@ pub enum Codec {
     Bytes(BytesCodec),
     /// Axes in another order.
     Transpose(TransposeCodec),
+    /// Some bits of each number, packed.
+    PackBits(PackBitsCodec),
+    /// Numbers compressed by Pco.
+    Pcodec(PcodecCodec),
+    /// Truth values packed to bytes, as numcodecs' `packbits`.
+    PackTruth,
     /// Other axes over the same elements.
     Reshape(ReshapeCodec),
     /// Axes of one element left out.
     Squeeze,
     /// Differences of neighbours.
     Delta(DeltaCodec),
+    /// Numbers rounded to fewer bits.
+    BitRound(BitRoundCodec),
+    /// Floats rounded to decimal digits.
+    Quantize(QuantizeCodec),
+    /// Numbers of another type.
+    AsType(AsTypeCodec),
+    /// Numbers scaled to whole ones.
+    FixedScaleOffset(FixedScaleOffsetCodec),
     /// DEFLATE with a CRC-32 (RFC 1952).
     Gzip(GzipCodec),
     /// DEFLATE with an Adler-32 (RFC 1950).
@@ -65,7 +81,8 @@ pub enum CodecClass {
 }
 
 /// What a name that is not known is answered with.
-const KNOWN: &str = "wanted bytes, transpose, gzip, zlib, zstd, blosc, lz4, bz2, lzma, shuffle, crc32c, crc32, adler32, fletcher32 or jenkins_lookup3";
+const KNOWN: &str = "wanted bytes, transpose, reshape, squeeze, delta, bitround, quantize, astype, fixedscaleoffset, \
+                     packbits, pcodec, gzip, zlib, zstd, blosc, lz4, bz2, lzma, shuffle, crc32c, crc32, adler32, fletcher32 or jenkins_lookup3";
 
 impl Codec {
     /// Reads a v3 metadata entry: `name`, and `configuration`, an object or null.
@@ -82,6 +99,7 @@ impl Codec {
         match name {
             "bytes" | "endian" => BytesCodec::from_json(configuration).map(Self::Bytes),
             "transpose" => TransposeCodec::from_json(configuration).map(Self::Transpose),
+            "packbits" => PackBitsCodec::from_json(configuration).map(Self::PackBits),
             "reshape" => ReshapeCodec::from_json(configuration).map(Self::Reshape),
             "squeeze" | "zarrs.squeeze" => {
                 Configuration::new("squeeze", configuration, &[]).map(|_| Self::Squeeze)
@@ -115,7 +133,13 @@ impl Codec {
             "bz2" => Bz2Codec::from_json(configuration).map(Self::Bz2),
             "lzma" => LzmaCodec::from_json(configuration).map(Self::Lzma),
             "shuffle" => ShuffleCodec::from_json(configuration).map(Self::Shuffle),
+            "packbits" => Configuration::new("packbits", configuration, &["id"]).map(|_| Self::PackTruth),
+            "pcodec" => PcodecCodec::from_json(configuration).map(Self::Pcodec),
             "delta" => DeltaCodec::from_json(configuration).map(Self::Delta),
+            "bitround" => BitRoundCodec::from_json(configuration).map(Self::BitRound),
+            "quantize" => QuantizeCodec::from_json(configuration).map(Self::Quantize),
+            "astype" => AsTypeCodec::from_json(configuration).map(Self::AsType),
+            "fixedscaleoffset" => FixedScaleOffsetCodec::from_json(configuration).map(Self::FixedScaleOffset),
             _ => match ChecksumCodec::from_json(bare, configuration) {
                 Some(checksum) => checksum.map(Self::Checksum),
                 None => Err(Error::unsupported(name.to_owned(), KNOWN)),
@@ -127,11 +151,25 @@ impl Codec {
     #[must_use]
     pub fn class(&self) -> CodecClass {
         match self {
-            Self::Transpose(_) | Self::Reshape(_) | Self::Squeeze | Self::Delta(_) => {
-                CodecClass::ArrayToArray
-            }
-            Self::Bytes(_) => CodecClass::ArrayToBytes,
-            _ => CodecClass::BytesToBytes,
+            Self::Transpose(_)
+            | Self::Reshape(_)
+            | Self::Squeeze
+            | Self::Delta(_)
+            | Self::BitRound(_)
+            | Self::Quantize(_)
+            | Self::AsType(_)
+            | Self::FixedScaleOffset(_)
+            | Self::PackTruth => CodecClass::ArrayToArray,
+            Self::Bytes(_) | Self::PackBits(_) | Self::Pcodec(_) => CodecClass::ArrayToBytes,
+            Self::Gzip(_)
+            | Self::Zlib(_)
+            | Self::Zstd(_)
+            | Self::Blosc(_)
+            | Self::Lz4(_)
+            | Self::Bz2(_)
+            | Self::Lzma(_)
+            | Self::Shuffle(_)
+            | Self::Checksum(_) => CodecClass::BytesToBytes,
         }
     }
 
@@ -141,6 +179,9 @@ impl Codec {
     pub fn stored_order(&self) -> Option<ByteOrder> {
         match self {
             Self::Delta(codec) => codec.stored_order(),
+            Self::Quantize(codec) => codec.stored_order(),
+            Self::AsType(codec) => codec.stored_order(),
+            Self::FixedScaleOffset(codec) => codec.stored_order(),
             _ => None,
         }
     }
@@ -150,7 +191,7 @@ impl Codec {
     /// move elements, are not among them.
     #[must_use]
     pub fn is_elementwise(&self) -> bool {
-        false
+        matches!(self, Self::BitRound(_) | Self::Quantize(_) | Self::AsType(_) | Self::FixedScaleOffset(_))
     }
 
     /// The codec's short name, without a prefix.
@@ -161,7 +202,13 @@ impl Codec {
             Self::Transpose(_) => "transpose",
             Self::Reshape(_) => "reshape",
             Self::Squeeze => "squeeze",
+            Self::PackBits(_) | Self::PackTruth => "packbits",
+            Self::Pcodec(_) => "pcodec",
             Self::Delta(_) => "delta",
+            Self::BitRound(_) => "bitround",
+            Self::Quantize(_) => "quantize",
+            Self::AsType(_) => "astype",
+            Self::FixedScaleOffset(_) => "fixedscaleoffset",
             Self::Gzip(_) => "gzip",
             Self::Zlib(_) => "zlib",
             Self::Zstd(_) => "zstd",
@@ -184,7 +231,14 @@ impl Codec {
             Self::Transpose(codec) => ("transpose", codec.to_json()),
             Self::Reshape(codec) => ("reshape", codec.to_json()),
             Self::Squeeze => ("zarrs.squeeze", Value::Null),
+            Self::PackBits(codec) => ("packbits", codec.to_json()),
+            Self::PackTruth => ("numcodecs.packbits", Value::Null),
+            Self::Pcodec(codec) => ("numcodecs.pcodec", codec.to_json()),
             Self::Delta(codec) => ("numcodecs.delta", codec.to_json()),
+            Self::BitRound(codec) => ("bitround", codec.to_json()),
+            Self::Quantize(codec) => ("numcodecs.quantize", codec.to_json()),
+            Self::AsType(codec) => ("numcodecs.astype", codec.to_json()),
+            Self::FixedScaleOffset(codec) => ("numcodecs.fixedscaleoffset", codec.to_json()),
             Self::Gzip(codec) => ("gzip", codec.to_json()),
             Self::Zlib(codec) => ("numcodecs.zlib", codec.to_json()),
             Self::Zstd(codec) => ("zstd", codec.to_json()),
@@ -209,7 +263,13 @@ impl Codec {
             Self::Bytes(codec) => codec.describe(),
             Self::Transpose(codec) => codec.describe(),
             Self::Reshape(codec) => codec.describe(),
+            Self::PackBits(codec) => codec.describe(),
+            Self::Pcodec(codec) => codec.describe(),
             Self::Delta(codec) => codec.describe(),
+            Self::BitRound(codec) => codec.describe(),
+            Self::Quantize(codec) => codec.describe(),
+            Self::AsType(codec) => codec.describe(),
+            Self::FixedScaleOffset(codec) => codec.describe(),
             Self::Gzip(codec) => codec.describe(),
             Self::Zlib(codec) => codec.describe(),
             Self::Zstd(codec) => codec.describe(),
@@ -218,7 +278,7 @@ impl Codec {
             Self::Bz2(codec) => codec.describe(),
             Self::Lzma(codec) => codec.describe(),
             Self::Shuffle(codec) => codec.describe(),
-            Self::Squeeze | Self::Checksum(_) => self.name().to_owned(),
+            Self::Squeeze | Self::PackTruth | Self::Checksum(_) => self.name().to_owned(),
         }
     }
 }
@@ -248,6 +308,19 @@ mod tests {
             json!({"name": "reshape", "configuration": {"shape": [[0, 1], 3, -1]}}),
             json!({"name": "zarrs.squeeze"}),
             json!({"name": "numcodecs.delta", "configuration": {"dtype": "<i4", "astype": ">i2"}}),
+            json!({"name": "bitround", "configuration": {"keepbits": 10}}),
+            json!({"name": "numcodecs.quantize", "configuration": {"digits": -1, "dtype": "<f4"}}),
+            json!({"name": "numcodecs.astype", "configuration": {
+                "encode_dtype": "|i1", "decode_dtype": ">f8"}}),
+            json!({"name": "numcodecs.fixedscaleoffset", "configuration": {
+                "offset": -3, "scale": 0.5, "dtype": "<f4", "astype": "<i2"}}),
+            json!({"name": "packbits"}),
+            json!({"name": "packbits", "configuration": {
+                "padding_encoding": "last_byte", "first_bit": 1, "last_bit": 5}}),
+            json!({"name": "numcodecs.packbits"}),
+            json!({"name": "numcodecs.pcodec", "configuration": {
+                "level": 3, "mode_spec": "classic", "delta_spec": "try_consecutive",
+                "paging_spec": "equal_pages_up_to", "delta_encoding_order": 1, "equal_pages_up_to": 100}}),
             json!({"name": "numcodecs.jenkins_lookup3", "configuration": {"initval": 3}}),
             json!({"name": "crc32c"}),
             json!({"name": "numcodecs.crc32c", "configuration": {"location": "start"}}),

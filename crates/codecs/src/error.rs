@@ -156,6 +156,12 @@ impl Wanted {
         };
         if kept { Ok(()) } else { Err(Error::wrong_length(codec, self, found as u64)) }
     }
+
+    /// The same for stored bytes, of a codec that stores a known number of them.
+    pub(crate) fn check_stored(self, codec: &'static str, found: usize) -> Result<(), Error> {
+        self.check(codec, found)
+            .map_err(|_| Error::corrupt(codec, format!("wanted {self} stored bytes, found {found}")))
+    }
 }
 
 impl fmt::Display for Wanted {

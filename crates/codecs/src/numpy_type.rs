@@ -29,6 +29,11 @@ impl NumpyType {
         }
     }
 
+    /// Reads a field that must be there.
+    pub(crate) fn required(fields: &Configuration<'_>, field: &str) -> Result<Self, Error> {
+        Self::optional(fields, field)?.ok_or_else(|| fields.missing(field, WANTED))
+    }
+
     /// The string, with the order stated.
     pub(crate) fn to_json(self) -> Value {
         let native = self.number.numpy().unwrap_or_default();

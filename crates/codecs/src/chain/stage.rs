@@ -12,6 +12,8 @@ use crate::layout::ChunkLayout;
 use crate::limits::encoded_bytes_max;
 use crate::lz4::{self, Lz4Codec};
 use crate::lzma::LzmaCodec;
+use crate::pack_bits::PackBitsStage;
+use crate::pcodec::PcodecStage;
 use crate::scratch::Contexts;
 use crate::shuffle::ShuffleCodec;
 use crate::zlib::ZlibCodec;
@@ -36,6 +38,8 @@ pub(super) enum StageCodec {
     Shuffle(ShuffleCodec),
     Checksum(ChecksumCodec),
     Filtered(Box<Filtered>),
+    PackBits(PackBitsStage),
+    Pcodec(PcodecStage),
 }
 
 impl StageCodec {
@@ -58,8 +62,11 @@ impl StageCodec {
     /// The stage of an array->bytes codec over elements of `layout` in native order; `None` for `bytes`, which is none,
     /// and for other codecs.
     pub(super) fn array_to_bytes(codec: &Codec, layout: &ChunkLayout) -> Result<Option<Self>, Error> {
-        let _ = (codec, layout);
-        Ok(None)
+        match codec {
+            Codec::PackBits(codec) => codec.compile(layout).map(|stage| Some(Self::PackBits(stage))),
+            Codec::Pcodec(codec) => codec.compile(layout.element).map(|stage| Some(Self::Pcodec(stage))),
+            _ => Ok(None),
+        }
     }
 }
 
@@ -95,16 +102,15 @@ impl Stage {
             }
             (StageCodec::Shuffle(_), wanted) => Ok(wanted),
             (StageCodec::Filtered(filtered), _) => filtered.stored(),
+            (StageCodec::PackBits(codec), _) => Ok(Wanted::Exactly(codec.stored_bytes())),
+            (StageCodec::Pcodec(codec), wanted) => stored(at_most(codec.encoded_bytes_max(wanted.bytes()))),
             (StageCodec::Lz4(_), Wanted::Exactly(bytes)) if lz4::DECODED_BYTES_MAX < bytes => {
                 Err(too_long_for("lz4", lz4::DECODED_BYTES_MAX, bytes))
             }
             (StageCodec::Blosc(_), Wanted::Exactly(bytes)) if blosc::DECODED_BYTES_MAX < bytes => {
                 Err(too_long_for("blosc", blosc::DECODED_BYTES_MAX, bytes))
             }
-            (_, wanted) => {
-                let bytes = usize::try_from(encoded_bytes_max(wanted.bytes() as u64)).ok();
-                stored(bytes.filter(|bytes| isize::try_from(*bytes).is_ok()).map(Wanted::AtMost))
-            }
+            (_, wanted) => stored(at_most(encoded_bytes_max(wanted.bytes() as u64))),
         }
     }
 
@@ -126,6 +132,8 @@ impl Stage {
             StageCodec::Lzma(codec) => codec.decode(source, target, wanted),
             StageCodec::Shuffle(codec) => codec.decode(source, target, wanted),
             StageCodec::Filtered(filtered) => filtered.decode(source, target, contexts),
+            StageCodec::PackBits(codec) => codec.decode(source, target),
+            StageCodec::Pcodec(codec) => codec.decode(source, target, wanted),
             StageCodec::Checksum(codec) => {
                 let (content, checksum) = codec.split(source)?;
                 wanted.check(codec.algorithm.name(), content.len())?;
@@ -154,12 +162,23 @@ impl Stage {
             StageCodec::Lzma(codec) => codec.encode(source, target),
             StageCodec::Shuffle(codec) => codec.encode(source, target),
             StageCodec::Filtered(filtered) => filtered.encode(source, target, contexts),
+            StageCodec::PackBits(codec) => {
+                codec.encode(source, target);
+                Ok(())
+            }
+            StageCodec::Pcodec(codec) => codec.encode(source, target),
             StageCodec::Checksum(codec) => {
                 codec.encode(source, target);
                 Ok(())
             }
         }
     }
+}
+
+/// At most so many bytes, if memory holds them.
+fn at_most(bytes: u64) -> Option<Wanted> {
+    let bytes = usize::try_from(bytes).ok().filter(|bytes| isize::try_from(*bytes).is_ok());
+    bytes.map(Wanted::AtMost)
 }
 
 fn too_long_for(codec: &'static str, most: usize, bytes: usize) -> Error {

@@ -3,6 +3,7 @@
 use half::{bf16, f16};
 
 use crate::error::Error;
+use crate::float_format::FloatFormat;
 use crate::number::{NumberClass, NumberType};
 
 /// Numbers in a block: with their bits, 4 KiB, which stay in the first-level cache.
@@ -66,6 +67,11 @@ impl Block {
         self.wide
     }
 
+    /// States how the bits are meant from now on.
+    pub(super) fn set_wide(&mut self, wide: Wide) {
+        self.wide = wide;
+    }
+
     /// Makes floats of whole numbers, rounded to nearest, ties to even.
     pub(super) fn make_float(&mut self) {
         let wide = self.wide;
@@ -77,6 +83,13 @@ impl Block {
             };
         }
         self.wide = Wide::Float;
+    }
+
+    /// Replaces floats; the numbers must be floats.
+    pub(super) fn map_floats(&mut self, step: impl Fn(f64) -> f64) {
+        for bits in self.bits() {
+            *bits = step(f64::from_bits(*bits)).to_bits();
+        }
     }
 
     fn load(&mut self, source: &[u8], number: NumberType) {
@@ -107,7 +120,11 @@ impl Block {
             }
             NumberType::Float16 => load(bits, source, |bytes| f16::from_ne_bytes(bytes).to_f64().to_bits()),
             NumberType::BFloat16 => load(bits, source, |bytes| bf16::from_ne_bytes(bytes).to_f64().to_bits()),
-            _ => {}
+            _ => {
+                if let Some(format) = FloatFormat::of(number) {
+                    load(bits, source, |[byte]: [u8; 1]| format.value(byte.into()).to_bits());
+                }
+            }
         }
     }
 

@@ -1,14 +1,27 @@
 //! array->array codecs that change elements, compiled for the elements that they are given.
 
+mod as_type;
+mod bitround;
 mod block;
 mod delta;
+mod fixed_scale_offset;
+mod quantize;
 
 use crate::codec::Codec;
 use crate::error::Error;
 use crate::layout::{ChunkLayout, Element};
 use crate::number::NumberType;
+use crate::pack_bits::{pack_truth, packed_layout, unpack_truth};
+pub use as_type::AsTypeCodec;
+use as_type::AsTypeFilter;
+pub use bitround::BitRoundCodec;
+use bitround::BitRoundFilter;
 pub use delta::DeltaCodec;
 use delta::DeltaFilter;
+use fixed_scale_offset::FixedScaleOffsetFilter;
+pub use fixed_scale_offset::{FixedScaleOffsetCodec, JsonNumber};
+pub use quantize::QuantizeCodec;
+use quantize::QuantizeFilter;
 
 /// A filter and the array that it makes.
 #[derive(Debug, Clone)]
@@ -24,6 +37,11 @@ enum Kernel {
     /// Nothing: only the axes change.
     Same,
     Delta(DeltaFilter),
+    BitRound(BitRoundFilter),
+    Quantize(QuantizeFilter),
+    AsType(AsTypeFilter),
+    FixedScaleOffset(FixedScaleOffsetFilter),
+    PackTruth,
 }
 
 impl Filter {
@@ -41,9 +59,26 @@ impl Filter {
                 let filter = delta.compile(layout.element)?;
                 (Kernel::Delta(filter), Element::number(filter.encoded))
             }
+            Codec::BitRound(round) => (Kernel::BitRound(round.compile(layout.element)), layout.element),
+            Codec::Quantize(quantize) => {
+                let filter = quantize.compile(layout.element)?;
+                (Kernel::Quantize(filter), Element::number(filter.encoded))
+            }
+            Codec::AsType(as_type) => {
+                let filter = as_type.compile(layout.element)?;
+                (Kernel::AsType(filter), Element::number(filter.encoded))
+            }
+            Codec::FixedScaleOffset(scale_offset) => {
+                let filter = scale_offset.compile(layout.element)?;
+                (Kernel::FixedScaleOffset(filter), Element::number(filter.encoded))
+            }
+            Codec::PackTruth => (Kernel::PackTruth, layout.element),
             _ => return Ok(None),
         };
-        let encoded_layout = ChunkLayout { shape: layout.shape.clone(), element };
+        let encoded_layout = match kernel {
+            Kernel::PackTruth => packed_layout(layout)?,
+            _ => ChunkLayout { shape: layout.shape.clone(), element },
+        };
         let is_whole_codec = !matches!(codec, Codec::Transpose(_));
         Ok(Some(Self { kernel, encoded_layout, is_whole_codec }))
     }
@@ -60,25 +95,41 @@ impl Filter {
 
     /// Whether decoding leaves the bytes as they are.
     pub(crate) fn decodes_to_itself(&self) -> bool {
-        matches!(self.kernel, Kernel::Same)
+        matches!(self.kernel, Kernel::Same | Kernel::BitRound(_))
     }
 
     /// Decodes the whole of `source` to the whole of `target`, whose lengths are those of the layouts.
     pub(crate) fn decode(&self, source: &[u8], target: &mut [u8]) -> Result<(), Error> {
         match &self.kernel {
-            Kernel::Same => target.copy_from_slice(source),
-            Kernel::Delta(filter) => return filter.decode(source, target),
+            Kernel::Same | Kernel::BitRound(_) => {
+                target.copy_from_slice(source);
+                Ok(())
+            }
+            Kernel::Delta(filter) => filter.decode(source, target),
+            Kernel::Quantize(filter) => filter.decode(source, target),
+            Kernel::AsType(filter) => filter.decode(source, target),
+            Kernel::FixedScaleOffset(filter) => filter.decode(source, target),
+            Kernel::PackTruth => unpack_truth(source, target),
         }
-        Ok(())
     }
 
     /// Encodes the whole of `source` to the whole of `target`, whose lengths are those of the layouts.
     pub(crate) fn encode(&self, source: &[u8], target: &mut [u8]) -> Result<(), Error> {
         match &self.kernel {
-            Kernel::Same => target.copy_from_slice(source),
-            Kernel::Delta(filter) => return filter.encode(source, target),
+            Kernel::Same => {
+                target.copy_from_slice(source);
+                Ok(())
+            }
+            Kernel::Delta(filter) => filter.encode(source, target),
+            Kernel::BitRound(filter) => filter.encode(source, target),
+            Kernel::Quantize(filter) => filter.encode(source, target),
+            Kernel::AsType(filter) => filter.encode(source, target),
+            Kernel::FixedScaleOffset(filter) => filter.encode(source, target),
+            Kernel::PackTruth => {
+                pack_truth(source, target);
+                Ok(())
+            }
         }
-        Ok(())
     }
 }
 

@@ -11,8 +11,9 @@ use swath_codecs::{
 };
 
 /// Fixtures that this crate can decode: 13 blosc, 10 zstd, 6 gzip, 6 zlib, 7 lz4, 4 bz2, 5 lzma, 4 shuffle, and a setting
-/// each of crc32c, crc32 and adler32; 7 arrays each. Filters, which take what they can: 5 delta.
-const COVERED: usize = (13 + 10 + 6 + 6 + 7 + 4 + 5 + 4 + 3) * 7 + 5;
+/// each of crc32c, crc32 and adler32; 7 arrays each. Those that take some arrays only: 5 delta, 2
+/// astype, 15 fixedscaleoffset, 15 quantize, 2 packbits, 55 pcodec.
+const COVERED: usize = (13 + 10 + 6 + 6 + 7 + 4 + 5 + 4 + 3) * 7 + 5 + 2 + 15 + 15 + 2 + 55;
 
 fn data_folder() -> PathBuf {
     match std::env::var_os("SWATH_TEST_DATA") {
@@ -43,7 +44,7 @@ fn element(dtype: &str) -> Element {
 }
 
 /// The chain that a v2 array with this codec alone has.
-fn codecs(codec: Codec) -> Vec<Codec> {
+pub(crate) fn codecs_of(codec: Codec) -> Vec<Codec> {
     let order = codec.stored_order().or(Some(ByteOrder::NATIVE));
     let bytes = Codec::Bytes(BytesCodec { order });
     match codec.class() {
@@ -54,7 +55,7 @@ fn codecs(codec: Codec) -> Vec<Codec> {
 }
 
 fn decode(fixture: &Value, stored: &[u8], scratch: &mut Scratch) -> Result<Vec<u8>, Error> {
-    let codecs = codecs(Codec::from_v2(&fixture["codec"])?);
+    let codecs = codecs_of(Codec::from_v2(&fixture["codec"])?);
     let shape = fixture["shape"].as_array().unwrap().iter().map(|length| length.as_u64().unwrap()).collect();
     let layout = ChunkLayout { shape, element: element(fixture["dtype"].as_str().unwrap()) };
     let chain = Chain::compile(&codecs, &layout)?;

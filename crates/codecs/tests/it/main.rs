@@ -11,3 +11,4 @@ mod chains;
 mod corrupt;
 mod fixtures;
 mod stitch;
+mod vectors;
