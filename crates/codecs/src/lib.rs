@@ -79,7 +79,7 @@ pub use pcodec::{PcodecCodec, PcodecDelta, PcodecMode};
 pub use reshape::{ReshapeAxis, ReshapeCodec};
 pub use scratch::Scratch;
 pub use shuffle::ShuffleCodec;
-pub use stitch::{AxisTile, CutAxis, Output, OutputMemory, Tile};
+pub use stitch::{AxisTile, Cut, CutAxis, CutView, Output, OutputMemory, Picks, Tile};
 pub use transpose::{TransposeCodec, TransposeOrder};
 pub use zlib::ZlibCodec;
 pub use zstd::ZstdCodec;

@@ -156,7 +156,7 @@ pub(super) unsafe fn copy_nest_swapped<const RANK: usize>(
 }
 
 /// How one run is copied.
-trait Run: Copy {
+pub(super) trait Run: Copy {
     /// Copies the run at `source` to `target`.
     ///
     /// # Safety
@@ -164,6 +164,21 @@ trait Run: Copy {
     /// The run's bytes are readable from `source` and writable to `target`, and the two do not overlap.
     #[expect(unsafe_code, reason = "copies between addresses")]
     unsafe fn copy(self, source: *const u8, target: *mut u8);
+
+    /// Bytes of the run.
+    fn len(self) -> usize;
+
+    /// Copies so many runs that follow each other on both sides.
+    ///
+    /// # Safety
+    ///
+    /// As [`copy`](Self::copy), of all of them.
+    #[expect(unsafe_code, reason = "copies between addresses")]
+    #[inline]
+    unsafe fn copy_times(self, times: usize, source: *const u8, target: *mut u8) {
+        // SAFETY: the runs' bytes are as many, one behind the other.
+        unsafe { Any(self.len() * times).copy(source, target) };
+    }
 }
 
 /// Calls `run` for every combination of loop positions.
@@ -202,7 +217,7 @@ unsafe fn walk<R: Run>(source: *const u8, target: *mut u8, loops: &[Loop], run: 
 /// As [`walk`].
 #[expect(unsafe_code, reason = "walks addresses")]
 #[inline(always)]
-unsafe fn walk_rows<R: Run>(source: *const u8, target: *mut u8, rows: Loop, run: R) {
+pub(super) unsafe fn walk_rows<R: Run>(source: *const u8, target: *mut u8, rows: Loop, run: R) {
     let (mut source, mut target, mut left) = (source, target, rows.count);
     while left != 0 {
         // SAFETY: a position of the loop.
@@ -227,7 +242,7 @@ unsafe fn walk_inner<R: Run>(source: *const u8, target: *mut u8, loops: &[Loop],
 
 /// A run of `N` bytes. Byte arrays have no alignment.
 #[derive(Clone, Copy)]
-struct Fixed<const N: usize>;
+pub(super) struct Fixed<const N: usize>;
 
 impl<const N: usize> Run for Fixed<N> {
     #[expect(unsafe_code, reason = "copies between addresses")]
@@ -237,6 +252,11 @@ impl<const N: usize> Run for Fixed<N> {
         let bytes = unsafe { source.cast::<[u8; N]>().read() };
         // SAFETY: as the caller promises.
         unsafe { target.cast::<[u8; N]>().write(bytes) }
+    }
+
+    #[inline(always)]
+    fn len(self) -> usize {
+        N
     }
 }
 
@@ -253,12 +273,17 @@ impl<const N: usize> Run for Overlapped<N> {
         // SAFETY: the run's last `N` bytes, of at least as many.
         unsafe { copy_at(source, target, self.0 - N, Fixed::<N>) };
     }
+
+    #[inline(always)]
+    fn len(self) -> usize {
+        self.0
+    }
 }
 
 /// A run of any length. Short ones by 16 bytes at a time, the last of them overlapping the one before: a call of memcpy
 /// costs more than that for the rows of small chunks.
 #[derive(Clone, Copy)]
-struct Any(usize);
+pub(super) struct Any(pub(super) usize);
 
 /// Bytes that are copied at a time.
 const BLOCK: usize = 16;
@@ -288,11 +313,16 @@ impl Run for Any {
         // SAFETY: the run's last 16 bytes, of at least 16.
         unsafe { copy_at(source, target, len - BLOCK, Fixed::<BLOCK>) };
     }
+
+    #[inline(always)]
+    fn len(self) -> usize {
+        self.0
+    }
 }
 
 /// A run with the bytes of each unit of `N` reversed; `N` divides its length.
 #[derive(Clone, Copy)]
-struct Swapped<const N: usize>(usize);
+pub(super) struct Swapped<const N: usize>(pub(super) usize);
 
 impl<const N: usize> Run for Swapped<N> {
     #[expect(unsafe_code, reason = "copies between addresses")]
@@ -302,6 +332,18 @@ impl<const N: usize> Run for Swapped<N> {
             // SAFETY: `N` divides the length, so `at + N` is within the run.
             unsafe { copy_at(source, target, at, Unit::<N>) };
         }
+    }
+
+    #[inline(always)]
+    fn len(self) -> usize {
+        self.0
+    }
+
+    #[expect(unsafe_code, reason = "copies between addresses")]
+    #[inline]
+    unsafe fn copy_times(self, times: usize, source: *const u8, target: *mut u8) {
+        // SAFETY: the runs' bytes are as many, one behind the other, and whole units.
+        unsafe { Swapped::<N>(self.0 * times).copy(source, target) };
     }
 }
 
@@ -318,6 +360,18 @@ impl<const N: usize> Run for Unit<N> {
         bytes.reverse();
         // SAFETY: as the caller promises.
         unsafe { target.cast::<[u8; N]>().write(bytes) }
+    }
+
+    #[inline(always)]
+    fn len(self) -> usize {
+        N
+    }
+
+    #[expect(unsafe_code, reason = "copies between addresses")]
+    #[inline]
+    unsafe fn copy_times(self, times: usize, source: *const u8, target: *mut u8) {
+        // SAFETY: the runs' bytes are as many, one behind the other, and whole units.
+        unsafe { Swapped::<N>(N * times).copy(source, target) };
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::copy::RANK_MAX;
 use super::cut_axis::CutAxis;
+use super::picked::PickedPlace;
 use super::tile::Tile;
 use crate::error::Error;
 use std::alloc::{Layout, alloc_zeroed};
@@ -20,9 +21,11 @@ pub struct Output<'m> {
     pub(super) element_bytes: usize,
     rank: usize,
     results: Vec<ResultPlace>,
-    axes: Vec<AxisPlace>,
+    pub(super) axes: Vec<AxisPlace>,
     /// One bit a tile of the results that have more than [`CLAIMS_IN_PLACE`], each from a word of its own on.
     claims: Vec<AtomicU64>,
+    /// What is picked, by result.
+    pub(super) picked: Vec<PickedPlace>,
     /// Tiles of all results.
     tile_count: u64,
     memory: PhantomData<&'m mut [u8]>,
@@ -59,8 +62,18 @@ struct ResultPlace {
     claims: AtomicU64,
     /// Else the first of its words among those of all such results; [`IN_PLACE`] otherwise.
     first_word: u32,
+    form: Form,
+}
+
+/// How a result's elements are named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
     /// Every axis takes each element, forwards, as most crops do.
-    is_plain: bool,
+    Plain,
+    /// Every axis takes elements at equal distances.
+    Stepped,
+    /// Elements are picked along some axis, or anywhere.
+    Picked,
 }
 
 /// Tiles of a result whose claims are one word.
@@ -69,10 +82,10 @@ const CLAIMS_IN_PLACE: u64 = 64;
 const IN_PLACE: u32 = u32::MAX;
 
 /// How a result is laid out.
-struct ResultLayout {
-    bytes: usize,
-    tile_count: u64,
-    is_plain: bool,
+pub(super) struct ResultLayout {
+    pub(super) bytes: usize,
+    pub(super) tile_count: u64,
+    pub(super) is_plain: bool,
 }
 
 /// One axis of one result.
@@ -137,6 +150,7 @@ impl<'m> Output<'m> {
             results: Vec::new(),
             axes: Vec::new(),
             claims: Vec::new(),
+            picked: Vec::new(),
             tile_count: 0,
             memory: PhantomData,
         })
@@ -149,7 +163,7 @@ impl<'m> Output<'m> {
         memory.axes.clear();
         memory.claims.clear();
         let OutputMemory { results, axes, claims } = memory;
-        Output { results, axes, claims, used: 0, tile_count: 0, ..self }
+        Output { results, axes, claims, picked: Vec::new(), used: 0, tile_count: 0, ..self }
     }
 
     /// Adds the next result, behind those before it. A result with an axis of no elements is empty.
@@ -159,17 +173,19 @@ impl<'m> Output<'m> {
     /// `Internal` when the memory has no room for it, or the axes are not as many as the output's. The output is then as
     /// it was.
     pub fn push(&mut self, axes: &[CutAxis]) -> Result<(), Error> {
-        if axes.len() != self.rank {
-            return Err(Error::internal(
-                "output",
-                format!("wanted {} axes, found {}", self.rank, axes.len()),
-            ));
-        }
         let first_axis = self.axes.len();
-        let ResultLayout { bytes, tile_count, is_plain } = self.lay_out(axes)?;
+        let layout = self.lay_out(axes)?;
+        let form = if layout.is_plain { Form::Plain } else { Form::Stepped };
+        self.add(layout, form, first_axis)
+    }
+
+    /// Adds a result whose axes, from `first_axis` on, are laid out; takes them away where there is an error.
+    #[inline]
+    pub(super) fn add(&mut self, layout: ResultLayout, form: Form, first_axis: usize) -> Result<(), Error> {
+        let ResultLayout { bytes, tile_count, .. } = layout;
         let first_word = self.add_claims(tile_count).inspect_err(|_| self.axes.truncate(first_axis))?;
         let claims = AtomicU64::default();
-        self.results.push(ResultPlace { offset: self.used, tile_count, claims, first_word, is_plain });
+        self.results.push(ResultPlace { offset: self.used, tile_count, claims, first_word, form });
         self.used += bytes;
         self.tile_count += tile_count;
         Ok(())
@@ -195,7 +211,14 @@ impl<'m> Output<'m> {
     }
 
     /// Appends axes with their strides, or nothing where there is an error.
-    fn lay_out(&mut self, axes: &[CutAxis]) -> Result<ResultLayout, Error> {
+    #[inline]
+    pub(super) fn lay_out(&mut self, axes: &[CutAxis]) -> Result<ResultLayout, Error> {
+        if axes.len() != self.rank {
+            return Err(Error::internal(
+                "output",
+                format!("wanted {} axes, found {}", self.rank, axes.len()),
+            ));
+        }
         let first_axis = self.axes.len();
         self.axes.extend(axes.iter().map(|cut| AxisPlace { cut: *cut, target_stride: 0 }));
         let room = self.len - self.used;
@@ -254,8 +277,8 @@ impl<'m> Output<'m> {
         };
         let axes = &self.axes[result * self.rank..][..self.rank];
         let mask = 1u64 << (tile % 64);
-        let is_plain = place.is_plain;
-        let claimed = Tile { output: self, axes, number: tile, target: place.offset, is_plain };
+        let claimed =
+            Tile { output: self, axes, result, number: tile, target: place.offset, form: place.form };
         (word.fetch_or(mask, Ordering::Relaxed) & mask == 0).then_some(claimed)
     }
 

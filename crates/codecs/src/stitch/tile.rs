@@ -2,7 +2,8 @@
 
 use super::copy::{Loop, LoopNest, RANK_MAX, copy_nest, copy_nest_swapped};
 use super::cut_axis::AxisTile;
-use super::output::{AxisPlace, Output, memory};
+use super::output::{AxisPlace, Form, Output, memory};
+use super::rows::Rows;
 use crate::chain::DecodedChunk;
 use crate::error::Error;
 
@@ -10,12 +11,13 @@ use crate::error::Error;
 pub struct Tile<'a> {
     pub(super) output: &'a Output<'a>,
     pub(super) axes: &'a [AxisPlace],
+    /// The result's number.
+    pub(super) result: usize,
     /// The tile's row-major number over the axis tiles.
     pub(super) number: u64,
     /// The result's first byte in the output.
     pub(super) target: usize,
-    /// Every axis takes each element, forwards.
-    pub(super) is_plain: bool,
+    pub(super) form: Form,
 }
 
 impl<'a> Tile<'a> {
@@ -32,7 +34,8 @@ impl<'a> Tile<'a> {
 
     /// True when the tile takes every element of a chunk of `shape`, in order.
     pub fn covers(&self, shape: &[u64]) -> bool {
-        shape.len() == self.axes.len()
+        self.form != Form::Picked
+            && shape.len() == self.axes.len()
             && self.axes().zip(shape.iter().rev()).all(|((axis, tile), extent)| {
                 tile.source_start == 0 && tile.count == *extent && (axis.cut.step() == 1 || tile.count == 1)
             })
@@ -45,6 +48,9 @@ impl<'a> Tile<'a> {
     /// The tile itself, where it is not.
     #[expect(unsafe_code, reason = "hands out the claimed bytes")]
     pub fn into_contiguous(self) -> Result<&'a mut [u8], Tile<'a>> {
+        if self.form == Form::Picked {
+            return Err(self);
+        }
         let (mut run, mut target) = (self.output.element_bytes, self.target);
         for (axis, tile) in self.axes() {
             target += memory(tile.target_start) * axis.target_stride;
@@ -77,7 +83,9 @@ impl<'a> Tile<'a> {
                 format!("wanted a unit of 2, 4 or 8 bytes that divides {element_bytes}, found {unit}");
             return Err(Error::internal("output", message));
         }
-        if self.axes.len() <= RANK_USUAL {
+        if self.form == Form::Picked {
+            self.write_picked(chunk)
+        } else if self.axes.len() <= RANK_USUAL {
             self.write_nest::<RANK_USUAL>(chunk)
         } else {
             self.write_nest::<RANK_MAX>(chunk)
@@ -117,7 +125,9 @@ impl<'a> Tile<'a> {
         (start, len): (usize, usize),
         mut copy: impl FnMut(usize, usize, &mut [&mut [u8]]) -> Result<(), E>,
     ) -> Result<(), E> {
-        if self.axes.len() <= RANK_USUAL {
+        if self.form == Form::Picked {
+            self.fill_picked_rows(strides, (start, len), &mut copy)
+        } else if self.axes.len() <= RANK_USUAL {
             self.fill_nest::<RANK_USUAL, E>(strides, (start, len), &mut copy)
         } else {
             self.fill_nest::<RANK_MAX, E>(strides, (start, len), &mut copy)
@@ -133,31 +143,10 @@ impl<'a> Tile<'a> {
     ) -> Result<(), E> {
         let mut nest = LoopNest::<RANK>::new(self.output.element_bytes);
         let (first, target) = self.nest(&mut nest, strides, (start, len))?;
-        let (start, run_bytes) = (self.output.start, nest.run_bytes);
-        let mut rows: [&mut [u8]; ROWS_AT_ONCE] = std::array::from_fn(|_| Default::default());
+        let mut rows = Rows::new(self.output);
         nest.each_rows(first, target, |source, target, run| {
-            // Rows that go backwards in the chunk are copied one by one.
-            let (stride, at_once) = match usize::try_from(run.source_stride) {
-                Ok(stride) => (stride, ROWS_AT_ONCE),
-                Err(_) => (0, 1),
-            };
-            let (mut done, mut at) = (0, target);
-            while done < run.count {
-                let count = at_once.min(run.count - done);
-                for row in &mut rows[..count] {
-                    // SAFETY: the row lies within the tile, and the tile within the output.
-                    let memory = unsafe { start.add(at) };
-                    // SAFETY: the row's bytes are initialised and belong to the tile, which this claim alone may touch;
-                    // the rows of a tile are disjoint, and each is handed out once.
-                    *row = unsafe { std::slice::from_raw_parts_mut(memory.as_ptr(), run_bytes) };
-                    // Past the last row it may leave the output, and is not used.
-                    at = at.wrapping_add(run.target_stride);
-                }
-                let from = source.wrapping_add_signed(run.source_stride.wrapping_mul(signed(done)));
-                copy(from, stride, &mut rows[..count])?;
-                done += count;
-            }
-            Ok(())
+            // SAFETY: the nest's rows are the tile's, which this claim alone may touch, and it has each of them once.
+            unsafe { rows.hand_out((source, target), run, nest.run_bytes, copy) }
         })
     }
 
@@ -174,7 +163,7 @@ impl<'a> Tile<'a> {
         if strides.len() != self.axes.len() {
             return Err(outside(len));
         }
-        if self.is_plain
+        if self.form == Form::Plain
             && let Some(found) = self.plain_nest(nest, strides, (start, len))
         {
             return Ok(found);
@@ -273,16 +262,16 @@ impl<'a> Tile<'a> {
 }
 
 /// How far a tile reaches into a chunk along one axis, in bytes.
-struct Reach {
-    first: isize,
-    low: isize,
-    high: isize,
-    stride: isize,
+pub(super) struct Reach {
+    pub(super) first: isize,
+    pub(super) low: isize,
+    pub(super) high: isize,
+    pub(super) stride: isize,
 }
 
 impl Reach {
     #[inline]
-    fn new(stride: usize, step: i64, tile: &AxisTile) -> Option<Reach> {
+    pub(super) fn new(stride: usize, step: i64, tile: &AxisTile) -> Option<Reach> {
         let stride = isize::try_from(stride).ok()?;
         let first = isize::try_from(tile.source_start).ok()?.checked_mul(stride)?;
         let stride = if step == 1 { stride } else { isize::try_from(step).ok()?.checked_mul(stride)? };
@@ -300,16 +289,8 @@ fn fill_run(run: &mut [u8], element: &[u8]) {
 }
 
 #[cold]
-fn outside(len: usize) -> Error {
+pub(super) fn outside(len: usize) -> Error {
     Error::internal("output", format!("a tile takes elements outside {len} bytes of a chunk"))
-}
-
-/// Rows that are handed out at a time.
-const ROWS_AT_ONCE: usize = 32;
-
-/// Counts of elements in memory fit.
-fn signed(count: usize) -> isize {
-    isize::try_from(count).unwrap_or(isize::MAX)
 }
 
 /// Numbers below a power of two that is no less can have products added up, one for each of [`RANK_MAX`] axes, and two
@@ -328,7 +309,7 @@ fn position_of(rest: u64, axis_number: usize, axis: &AxisPlace) -> (u64, u64) {
 
 /// Quotient and remainder. Numbers of tiles mostly fit 32 bits, which processors divide faster.
 #[inline(always)]
-fn divide(number: u64, by: u64) -> (u64, u64) {
+pub(super) fn divide(number: u64, by: u64) -> (u64, u64) {
     if by == 1 {
         return (number, 0);
     }

@@ -10,5 +10,6 @@
 mod chains;
 mod corrupt;
 mod fixtures;
+mod picks;
 mod stitch;
 mod vectors;
