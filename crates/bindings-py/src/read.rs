@@ -10,7 +10,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice, PyTuple};
 use std::cell::RefCell;
-use swath::{AxisKind, ReadOptions, ReadPlan, ResolvedAxis, Selection};
+use swath::{ReadOptions, ReadPlan, Selection};
 
 /// Reads one index into a new array, or into `out`.
 pub(crate) fn one<'py>(
@@ -21,10 +21,7 @@ pub(crate) fn one<'py>(
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
     let plan = ReadPlan::new(&opened.array, std::slice::from_ref(selection));
     let plan = plan.map_err(|error| raised_about(py, &error, &opened.name))?;
-    let shape = match plan.selections().next() {
-        Some(selection) => output_shape(py, opened, selection)?,
-        None => Vec::new(),
-    };
+    let shape = output_shape(py, opened, &plan, 0)?;
     into_array(py, opened, &plan, &shape, out)
 }
 
@@ -36,23 +33,21 @@ pub(crate) fn stacked<'py>(
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
     let refused = |message: &str| error(py, Class::Invalid, message, &opened.name);
-    let Some(first) = plan.selections().next() else {
+    if plan.is_empty() {
         return Err(refused(
             "wanted at least one selection to stack, found none: `stack=False` gives an empty list",
         ));
-    };
-    let mut shape = vec![plan.len()];
-    shape.extend(output_shape(py, opened, first)?);
-    for (number, selection) in plan.selections().enumerate() {
-        if !equal_shapes(first, selection) {
-            let first = PyTuple::new(py, shape_of(first))?;
-            let other = PyTuple::new(py, shape_of(selection))?;
-            return Err(refused(&format!(
-                "wanted selections of equal shapes to stack, found {first} first and {other} as number {number}: \
-                 `stack=False` gives a list of arrays"
-            )));
-        }
     }
+    if let Some(number) = plan.other_shape() {
+        let first = PyTuple::new(py, plan.shape(0))?;
+        let other = PyTuple::new(py, plan.shape(number))?;
+        return Err(refused(&format!(
+            "wanted selections of equal shapes to stack, found {first} first and {other} as number {number}: \
+             `stack=False` gives a list of arrays"
+        )));
+    }
+    let mut shape = vec![plan.len()];
+    shape.extend(output_shape(py, opened, plan, 0)?);
     into_array(py, opened, plan, &shape, out)
 }
 
@@ -63,8 +58,8 @@ pub(crate) fn listed<'py>(
     plan: &ReadPlan<'_>,
 ) -> PyResult<Bound<'py, PyList>> {
     let mut shapes = Vec::with_capacity(plan.len());
-    for selection in plan.selections() {
-        shapes.push(output_shape(py, opened, selection)?);
+    for number in 0..plan.len() {
+        shapes.push(output_shape(py, opened, plan, number)?);
     }
     let counts = shapes.iter().map(|shape| shape.iter().product::<usize>());
     let memory = into_array(py, opened, plan, &[counts.sum()], None)?;
@@ -87,7 +82,7 @@ pub(crate) fn plan_many<'a>(opened: &'a Opened, indexes: &Bound<'_, PyAny>) -> P
     let mut axes = Vec::new();
     for index in indexes.try_iter()? {
         opened.parse(&index?, &mut axes)?;
-        plan.push(&axes).map_err(|error| raised_about(py, &error, &opened.name))?;
+        plan.push_axes(&axes).map_err(|error| raised_about(py, &error, &opened.name))?;
     }
     Ok(plan)
 }
@@ -159,20 +154,9 @@ fn run(py: Python<'_>, plan: &ReadPlan<'_>, target: &mut [u8]) -> PyResult<()> {
     }
 }
 
-fn equal_shapes(left: &[ResolvedAxis], right: &[ResolvedAxis]) -> bool {
-    let alike =
-        |(left, right): (&ResolvedAxis, &ResolvedAxis)| left.kind == right.kind && left.count == right.count;
-    left.iter().zip(right).all(alike) || shape_of(left).eq(shape_of(right))
-}
-
 /// The shape of a selection's result.
-fn shape_of(selection: &[ResolvedAxis]) -> impl ExactSizeIterator<Item = u64> {
-    let kept = selection.iter().filter(|axis| axis.kind == AxisKind::Kept);
-    kept.map(|axis| axis.count).collect::<Vec<u64>>().into_iter()
-}
-
-fn output_shape(py: Python<'_>, opened: &Opened, selection: &[ResolvedAxis]) -> PyResult<Vec<usize>> {
-    let shape = shape_of(selection).map(usize::try_from).collect::<Result<Vec<_>, _>>();
+fn output_shape(py: Python<'_>, opened: &Opened, plan: &ReadPlan<'_>, number: usize) -> PyResult<Vec<usize>> {
+    let shape = plan.shape(number).into_iter().map(usize::try_from).collect::<Result<Vec<_>, _>>();
     shape.map_err(|_| {
         let message = "the result is larger than this machine can address";
         error(py, Class::Invalid, message, &opened.name)

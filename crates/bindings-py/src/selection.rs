@@ -40,7 +40,7 @@ pub(crate) fn parse(
 /// array without dimensions and for `a[..., 1, 2]`, but not for `a[1, 2]`, which gives an array without dimensions.
 pub(crate) fn gives_scalar(selection: &Selection) -> bool {
     let is_index = |axis: &AxisSelection| matches!(axis, AxisSelection::Index(_));
-    selection.axes().is_empty() || !selection.axes().iter().all(is_index)
+    selection.axes().is_some_and(|axes| axes.is_empty() || !axes.iter().all(is_index))
 }
 
 struct Parser<'a> {

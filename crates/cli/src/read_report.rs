@@ -120,7 +120,7 @@ impl Report<'_> {
 
     fn selection_text(&self) -> String {
         match self.selection.axes() {
-            [] => "...".to_owned(),
+            Some([]) => "...".to_owned(),
             _ => self.selection.to_string(),
         }
     }

@@ -59,6 +59,9 @@ pub struct Limits {
     pub remote_bridged_bytes: u64,
     /// Logical reads in one window. A plan that pushes more is refused. Default 16,384.
     pub window_reads_max: usize,
+    /// Bytes that the plan of one read may take for elements that are named one by one: 20 for each, or for each run of
+    /// neighbours, and up to twice as much while they are sorted. Default 2 GiB.
+    pub plan_bytes_max: usize,
     /// Batches of at most this many reads, by their own estimate, run on the calling thread. Default 64.
     pub inline_reads_max: u64,
     /// Batches of at most this many stored bytes, by their own estimate, run on the calling thread. Default 512 KiB.
@@ -98,6 +101,7 @@ impl Default for Limits {
             remote_bridged_percent: 25,
             remote_bridged_bytes: 4 << 10,
             window_reads_max: 16_384,
+            plan_bytes_max: 2 << 30,
             inline_reads_max: 64,
             inline_bytes_max: 512 << 10,
             open_handles_max: open_handles_default(),

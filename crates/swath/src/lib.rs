@@ -30,8 +30,8 @@ pub use swath_ioengine::{CacheConfig, CacheStats, CacheTier};
 pub use swath_zarr_front::{
     Array, ArrayCodecs, ArrayData, ArrayMetadata, AxisKind, AxisSelection, ChunkKeyEncoding, Consolidated,
     ConsolidatedNode, DataType, DecodedCache, Error, ErrorKind, FillValue, Group, GroupMetadata,
-    IndexLocation, Node, NodeMetadata, ReadOptions, ReadPlan, ResolvedAxis, ResolvedSelection, Selection,
-    Separator, Sharding, Store, ZarrFormat,
+    IndexLocation, Node, NodeMetadata, Points, ReadOptions, ReadPlan, ResolvedAxis, ResolvedSelection,
+    Selection, Separator, Sharding, Store, ZarrFormat,
 };
 
 /// The README's example is compiled and run.

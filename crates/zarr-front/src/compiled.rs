@@ -94,6 +94,11 @@ impl Compiled {
         })
     }
 
+    /// Chunks of one object in all; [`Compiled::new`] has checked that 64 bits count them.
+    pub(crate) fn chunks_in_object(&self) -> u64 {
+        self.chunks_per_object.iter().product()
+    }
+
     /// The coordinates of an object's first chunk, written to `origin`.
     pub(crate) fn object_origin(&self, object: u64, origin: &mut [u64]) {
         unravel(object, &self.objects, origin);

@@ -1,13 +1,15 @@
 //! Which results touch which stored object, and how objects are cut into windows. Pure.
 
 use crate::Error;
+use crate::axis_cut::AxisCut;
 use crate::compiled::Compiled;
 use crate::counting_sort::{SortMemory, sort_by_number};
+use crate::point_placement::{add_points, chunks_of};
 use crate::raveling::{cell_count, unravel};
 use crate::slabs::Slabs;
 use crate::stretches::Stretch;
 use std::ops::Range;
-use swath_codecs::{CutAxis, Output};
+use swath_codecs::{CutAxis, CutView, Output};
 
 /// The stored objects that a batch touches, each with the results that want something of it.
 ///
@@ -30,13 +32,13 @@ pub(crate) struct Groups {
 
 /// One result that wants chunks of one object.
 #[derive(Clone, Copy, Debug)]
-struct Member {
+pub(crate) struct Member {
     /// The object's row-major number.
-    object: u64,
+    pub(crate) object: u64,
     /// The result's number.
-    result: u32,
+    pub(crate) result: u32,
     /// Tiles of the result that lie in the object, as far as 32 bits count.
-    tiles: u32,
+    pub(crate) tiles: u32,
 }
 
 /// A window: some slabs of one object.
@@ -68,16 +70,24 @@ impl Groups {
             return Err(Error::unsupported("an array of more than 2^64 stored objects"));
         }
         let mut members: Vec<Member> = Vec::with_capacity(output.result_count());
+        let has_picks = output.has_picks();
         for result in 0..output.result_count() {
             if output.axes(result).any(|cut| cut.count() == 0) {
                 continue;
             }
             let result = u32::try_from(result).map_err(|_| too_many())?;
+            let none = Member { object: 0, result, tiles: 1 };
+            if has_picks {
+                if !add_points(output, compiled, &mut members, result)? {
+                    add_members::<CutView<'_>>(output, compiled, &mut members, none, 0)?;
+                }
+                continue;
+            }
             if let Some(member) = only_member(output, compiled, result) {
                 members.push(member);
                 continue;
             }
-            add_members(output, compiled, &mut members, Member { object: 0, result, tiles: 1 }, 0)?;
+            add_members::<&CutAxis>(output, compiled, &mut members, none, 0)?;
         }
         // Those of one object stay in the order of results.
         sort_by_number(&mut members, &mut SortMemory::default(), |member| member.object);
@@ -131,7 +141,16 @@ impl Groups {
             wanted.clear();
             for result in self.members(group) {
                 let walk = SlabWalk { output, compiled, slabs: &self.slabs, origin: &origin, result };
-                walk.axis(0, 0, &mut wanted);
+                if !output.has_picks() {
+                    walk.axis::<&CutAxis>(0, 0, &mut wanted);
+                } else if let Some(points) = output.points(result) {
+                    let slab_chunks = self.slabs.chunks(&compiled.chunks_per_object);
+                    for chunk in chunks_of(points, self.objects[group], compiled) {
+                        walk.note(chunk / slab_chunks.max(1), &mut wanted);
+                    }
+                } else {
+                    walk.axis::<CutView<'_>>(0, 0, &mut wanted);
+                }
             }
             wanted.sort_unstable();
             wanted.dedup();
@@ -211,21 +230,17 @@ fn only_member(output: &Output<'_>, compiled: &Compiled, result: u32) -> Option<
 
 /// Notes every object that a result touches. `so_far` holds the number of the object, and the tiles, along the axes
 /// before `axis`.
-fn add_members(
-    output: &Output<'_>,
+fn add_members<'o, C: AxisCut<'o>>(
+    output: &'o Output<'_>,
     compiled: &Compiled,
     members: &mut Vec<Member>,
     so_far: Member,
     axis: usize,
 ) -> Result<(), Error> {
     let Some(extent) = compiled.chunks_per_object.get(axis).map(|extent| (*extent).max(1)) else {
-        if OBJECTS_MAX <= members.len() {
-            return Err(too_many());
-        }
-        members.push(so_far);
-        return Ok(());
+        return add(members, so_far);
     };
-    let Some(cut) = output.axis(so_far.result as usize, axis) else { return Ok(()) };
+    let Some(cut) = C::of(output, so_far.result as usize, axis) else { return Ok(()) };
     let mut number = 0;
     while number < cut.tile_count() {
         let object = cut.chunk(number) / extent;
@@ -236,16 +251,25 @@ fn add_members(
             tiles: so_far.tiles.saturating_mul(count),
             ..so_far
         };
-        add_members(output, compiled, members, member, axis + 1)?;
+        add_members::<C>(output, compiled, members, member, axis + 1)?;
         number = tiles.end.max(number + 1);
     }
     Ok(())
 }
 
 /// The tiles of an axis that lie in the object at a coordinate, of `extent` chunks along the axis.
-fn tiles_of(cut: &CutAxis, object: u64, extent: u64) -> Range<u64> {
+fn tiles_of<'o>(cut: impl AxisCut<'o>, object: u64, extent: u64) -> Range<u64> {
     let start = object.saturating_mul(extent);
     cut.tiles_between(start, start.saturating_add(extent))
+}
+
+/// Notes an object that a result touches.
+pub(crate) fn add(members: &mut Vec<Member>, member: Member) -> Result<(), Error> {
+    if OBJECTS_MAX <= members.len() {
+        return Err(too_many());
+    }
+    members.push(member);
+    Ok(())
 }
 
 fn too_many() -> Error {
@@ -269,21 +293,25 @@ struct SlabWalk<'a> {
     result: usize,
 }
 
-impl SlabWalk<'_> {
+impl<'a> SlabWalk<'a> {
     /// Notes the windows that something is wanted of, by number within the object. `slab` is the row-major number of the
     /// slab so far.
-    fn axis(&self, axis: usize, slab: u64, wanted: &mut Vec<u64>) {
+    fn axis<C: AxisCut<'a>>(&self, axis: usize, slab: u64, wanted: &mut Vec<u64>) {
         if axis == self.slabs.axes {
-            let window = slab / self.slabs.per_window;
-            if wanted.last() != Some(&window) {
-                wanted.push(window);
-            }
-            return;
+            return self.note(slab, wanted);
         }
         let (origin, extent) = (self.origin[axis], self.compiled.chunks_per_object[axis]);
-        let Some(cut) = self.output.axis(self.result, axis) else { return };
+        let Some(cut) = C::of(self.output, self.result, axis) else { return };
         for number in cut.tiles_between(origin, origin.saturating_add(extent)) {
-            self.axis(axis + 1, slab * extent + (cut.chunk(number) - origin), wanted);
+            self.axis::<C>(axis + 1, slab * extent + (cut.chunk(number) - origin), wanted);
+        }
+    }
+
+    /// Notes the window that a slab is in.
+    fn note(&self, slab: u64, wanted: &mut Vec<u64>) {
+        let window = slab / self.slabs.per_window;
+        if wanted.last() != Some(&window) {
+            wanted.push(window);
         }
     }
 }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod array;
+mod axis_cut;
 mod cached_reads;
 mod chunk_key;
 mod compiled;
@@ -18,8 +19,11 @@ mod metadata;
 mod node;
 mod node_documents;
 mod note;
+mod picked;
+mod picking;
 mod placement;
 mod plan_memory;
+mod point_placement;
 mod raveling;
 mod read;
 mod read_batch;
@@ -47,5 +51,5 @@ pub use metadata::{
 };
 pub use node::Node;
 pub use read::{ArrayData, ReadOptions, ReadPlan};
-pub use selection::{AxisKind, AxisSelection, ResolvedAxis, ResolvedSelection, Selection};
+pub use selection::{AxisKind, AxisSelection, Points, ResolvedAxis, ResolvedSelection, Selection};
 pub use store::{Store, StoreRecipe};

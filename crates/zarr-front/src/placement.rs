@@ -1,10 +1,11 @@
 //! Which chunks of an object a window reads, and into which tiles each goes. Pure.
 
+use crate::axis_cut::AxisCut;
 use crate::compiled::Compiled;
 use crate::counting_sort::{SortMemory, sort_by_number};
 use crate::groups::{Groups, Place};
 use std::ops::Range;
-use swath_codecs::{AxisTile, CutAxis, Output};
+use swath_codecs::{CutAxis, CutView, Output};
 
 /// One tile that a chunk fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,6 +21,11 @@ pub(crate) struct Placement {
 }
 
 impl Placement {
+    /// A tile of picks from anywhere in a chunk.
+    pub(crate) fn of_points(chunk: u64, tile: u64, result: u32, part: [u32; 2]) -> Placement {
+        Placement { chunk, tile, result, part }
+    }
+
     /// The result's number.
     pub(crate) fn result(&self) -> usize {
         self.result as usize
@@ -96,6 +102,11 @@ impl Placements {
         self.sorted.clear();
     }
 
+    /// Adds a placement that [`collect`](Self::collect) sorts in.
+    pub(crate) fn push(&mut self, placement: Placement) {
+        self.sorted.push(placement);
+    }
+
     /// Collects the placements of a window, sorted by chunk.
     pub(crate) fn collect(
         &mut self,
@@ -109,10 +120,19 @@ impl Placements {
         self.sorted.reserve(self.count_tiles(groups.members(place.group), output));
         let element = u32::try_from(compiled.chain.layout().element.size_bytes).unwrap_or(u32::MAX);
         let slabs = place.slabs.clone().unwrap_or(0..u64::MAX);
+        let has_picks = output.has_picks();
         for result in groups.members(place.group) {
+            if has_picks && self.add_points(result, place, groups, output, compiled) {
+                continue;
+            }
             self.so_far.clear();
             self.so_far.push(SoFar { chunk: 0, tile: 0, slab: 0, part: [0, element] });
-            self.add_result(result, output, &slabs);
+            if has_picks {
+                let cuts = (0..compiled.objects.len()).filter_map(|axis| CutView::of(output, result, axis));
+                self.add_result(result, cuts, &slabs);
+            } else {
+                self.add_result(result, output.axes(result), &slabs);
+            }
         }
         sort_by_number(&mut self.sorted, &mut self.sorting, |placement| placement.chunk);
     }
@@ -120,6 +140,11 @@ impl Placements {
     /// An upper bound of the tiles that results have in the object. Also what first looks at their axes, which are in the
     /// cache of the core that laid them out: one look waits for none before it, as the walk over them would.
     fn count_tiles(&self, results: impl Iterator<Item = usize>, output: &Output<'_>) -> usize {
+        if output.has_picks() {
+            // Those of picks are not looked at: what is reserved is bounded all the same.
+            let tiles = results.map(|result| output.tile_count(result)).fold(0, u64::saturating_add);
+            return usize::try_from(tiles).unwrap_or(RESERVED_MAX).min(RESERVED_MAX);
+        }
         let tiles = results.map(|result| {
             let along = |(along, cut): (&Along, &CutAxis)| {
                 let tiles = cut.tiles_between(along.origin, along.origin.saturating_add(along.extent));
@@ -147,11 +172,16 @@ impl Placements {
     }
 
     /// Adds the tiles of a result that lie in the object and the wanted slabs, axis by axis.
-    fn add_result(&mut self, result: usize, output: &Output<'_>, wanted: &Range<u64>) {
+    fn add_result<'o, C: AxisCut<'o>>(
+        &mut self,
+        result: usize,
+        cuts: impl Iterator<Item = C>,
+        wanted: &Range<u64>,
+    ) {
         let Placements { sorted, hits, so_far, next, along, .. } = self;
         let number = u32::try_from(result).unwrap_or(u32::MAX);
         let last = along.len().saturating_sub(1);
-        for (axis, (along, cut)) in along.iter().zip(output.axes(result)).enumerate() {
+        for (axis, (along, cut)) in along.iter().zip(cuts).enumerate() {
             along.find(axis, cut, wanted, hits);
             let tile_count = cut.tile_count();
             next.clear();
@@ -175,7 +205,7 @@ impl Placements {
 impl Along {
     /// Finds the tiles along the axis that lie in the object and, as far as the first axis tells, in the wanted slabs.
     #[inline]
-    fn find(&self, axis: usize, cut: &CutAxis, wanted: &Range<u64>, hits: &mut Vec<Hit>) {
+    fn find<'o>(&self, axis: usize, cut: impl AxisCut<'o>, wanted: &Range<u64>, hits: &mut Vec<Hit>) {
         let (mut low, mut high) = (0, self.extent);
         if let (0, Some(slabs)) = (axis, self.slabs) {
             (low, high) = (wanted.start / slabs, wanted.end.div_ceil(slabs).min(high));
@@ -183,9 +213,8 @@ impl Along {
         let tiles = cut.tiles_between(self.origin.saturating_add(low), self.origin.saturating_add(high));
         hits.clear();
         hits.extend(tiles.map(|number| {
-            let tile = cut.tile(number);
-            let part = part_along(&tile, cut.step(), self.stride);
-            Hit { within: tile.chunk - self.origin, number, part }
+            let (chunk, part) = cut.chunk_part(number, self.stride);
+            Hit { within: chunk - self.origin, number, part }
         }));
     }
 
@@ -202,16 +231,6 @@ impl Along {
 
 /// Placements that memory is reserved for at once: what slabs are cut for, see [`crate::slabs`].
 const RESERVED_MAX: usize = 1024;
-
-/// The bytes of a stored chunk along one axis, from the first element of a tile to the start of the last.
-#[inline]
-fn part_along(tile: &AxisTile, step: i64, stride: u64) -> [u32; 2] {
-    let reach = (tile.count - 1).saturating_mul(step.unsigned_abs());
-    let first = if step < 0 { tile.source_start.saturating_sub(reach) } else { tile.source_start };
-    // Chunks that are read in part have fewer bytes than 32 bits count.
-    let bytes = |elements: u64| u32::try_from(elements.saturating_mul(stride)).unwrap_or(u32::MAX);
-    [bytes(first), bytes(first.saturating_add(reach))]
-}
 
 impl SoFar {
     #[inline]

@@ -1,9 +1,12 @@
 //! Reading: selections in, arrays out, blocking and async over one batch.
 
 use crate::array::Array;
+use crate::picked::{Picked, PickedSelection};
+use crate::picking::Room;
 use crate::plan_memory::PlanMemory;
+use crate::raveling::cell_count;
 use crate::read_batch::{ReadBatch, Results};
-use crate::selection::{element_count, output_shape, resolve_into};
+use crate::selection::{Kind, element_count, output_shape, resolve_blocks, resolve_into};
 use crate::{AxisSelection, DataType, Error, ErrorKind, ResolvedAxis, Selection};
 use std::sync::Arc;
 use std::time::Instant;
@@ -164,6 +167,8 @@ pub struct ReadPlan<'a> {
     array: &'a Array,
     /// The axes of all selections, one selection behind the other.
     axes: Vec<ResolvedAxis>,
+    /// What is picked one by one, by selection.
+    picked: Vec<PickedSelection>,
     len: usize,
     total_bytes: usize,
 }
@@ -178,7 +183,7 @@ impl<'a> ReadPlan<'a> {
         let mut plan = ReadPlan::empty(array);
         plan.axes.reserve(selections.len().saturating_mul(array.shape().len()));
         for selection in selections {
-            plan.push(selection.axes())?;
+            plan.push(selection)?;
         }
         Ok(plan)
     }
@@ -186,20 +191,59 @@ impl<'a> ReadPlan<'a> {
     /// A plan of no selections.
     #[must_use]
     pub fn empty(array: &'a Array) -> ReadPlan<'a> {
-        ReadPlan { array, axes: Vec::new(), len: 0, total_bytes: 0 }
+        ReadPlan { array, axes: Vec::new(), picked: Vec::new(), len: 0, total_bytes: 0 }
+    }
+
+    /// Checks one more selection and adds it.
+    ///
+    /// # Errors
+    ///
+    /// `OutOfBounds` for a selection that does not fit the array; `Invalid` for results that this machine's memory
+    /// cannot address. The plan is then of no further use.
+    pub fn push(&mut self, selection: &Selection) -> Result<(), Error> {
+        let shape = self.array.shape();
+        let picked = match &selection.0 {
+            Kind::Axes(axes) => return self.push_axes(axes),
+            Kind::Blocks(blocks) => {
+                let (extents, objects) = (self.array.metadata().chunk_shape(), self.array.stored_grid());
+                let first_axis = self.axes.len();
+                resolve_blocks(blocks, (shape, extents, objects), &mut self.axes)?;
+                return self.add(element_count(&self.axes[first_axis..])?);
+            }
+            Kind::Points(points) => {
+                points.check(shape)?;
+                Picked::Points(points.clone())
+            }
+            Kind::Mask(mask) => {
+                mask.check(shape)?;
+                Picked::Mask(mask.clone(), mask.count())
+            }
+        };
+        let count = picked.shape().iter().product();
+        self.axes.extend(shape.iter().map(|_| ResolvedAxis::of_nothing()));
+        self.picked.push(PickedSelection { selection: self.len, picked });
+        self.add(count)
     }
 
     /// Checks one more selection, given as the entries of a [`Selection`], and adds it.
     ///
     /// # Errors
     ///
-    /// `OutOfBounds` for a selection that does not fit the array; `Invalid` for results that this machine's memory
-    /// cannot address. The plan is then of no further use.
-    pub fn push(&mut self, selection: &[AxisSelection]) -> Result<(), Error> {
-        let first_axis = self.axes.len();
+    /// As [`push`](Self::push).
+    pub fn push_axes(&mut self, selection: &[AxisSelection]) -> Result<(), Error> {
+        let (first_axis, mut lists) = (self.axes.len(), Vec::new());
+        resolve_into(selection, self.array.shape(), &mut self.axes, &mut lists)?;
+        if !lists.is_empty() {
+            self.picked.push(PickedSelection { selection: self.len, picked: Picked::Lists(lists) });
+        }
+        self.add(element_count(&self.axes[first_axis..])?)
+    }
+
+    /// Makes room for a selection of so many elements.
+    #[inline]
+    fn add(&mut self, elements: u64) -> Result<(), Error> {
         let element = self.array.data_type().size_bytes();
-        resolve_into(selection, self.array.shape(), &mut self.axes)?;
-        let count = usize::try_from(element_count(&self.axes[first_axis..])?).ok();
+        let count = usize::try_from(elements).ok();
         let bytes = count.and_then(|count| count.checked_mul(element));
         let total = bytes.and_then(|bytes| self.total_bytes.checked_add(bytes));
         self.total_bytes = total
@@ -222,9 +266,41 @@ impl<'a> ReadPlan<'a> {
     }
 
     /// The checked selections in order, each as one entry an axis of the array.
-    pub fn selections(&self) -> impl DoubleEndedIterator<Item = &[ResolvedAxis]> {
+    fn selections(&self) -> impl DoubleEndedIterator<Item = &[ResolvedAxis]> {
+        (0..self.len).map(|number| self.selection(number))
+    }
+
+    fn selection(&self, number: usize) -> &[ResolvedAxis] {
         let rank = self.array.shape().len();
-        (0..self.len).map(move |number| &self.axes[number * rank..][..rank])
+        self.axes.get(number * rank..(number + 1) * rank).unwrap_or_default()
+    }
+
+    /// What is picked of a selection.
+    fn picked(&self, number: usize) -> Option<&Picked> {
+        let place = self.picked.binary_search_by_key(&number, |picked| picked.selection).ok()?;
+        Some(&self.picked[place].picked)
+    }
+
+    /// The shape of a selection's result. No axis for a number that no selection has.
+    #[must_use]
+    pub fn shape(&self, number: usize) -> Vec<u64> {
+        match self.picked(number) {
+            Some(Picked::Points(points)) => points.shape().to_vec(),
+            Some(Picked::Mask(_, count)) => vec![*count],
+            Some(Picked::Lists(_)) | None => output_shape(self.selection(number)),
+        }
+    }
+
+    /// The first selection whose result has another shape than the first one's; `None` where all are alike.
+    #[must_use]
+    pub fn other_shape(&self) -> Option<usize> {
+        let (first, shape) = (self.selection(0), self.shape(0));
+        let is_alike = |number: usize| {
+            let axes = self.selection(number).iter().zip(first);
+            let mut alike = axes.map(|(axis, first)| axis.kind == first.kind && axis.count == first.count);
+            self.picked.is_empty() && alike.all(|alike| alike) || self.shape(number) == shape
+        };
+        (1..self.len).find(|number| !is_alike(*number))
     }
 
     /// Bytes of all results together.
@@ -284,12 +360,26 @@ impl<'a> ReadPlan<'a> {
     fn project<'m>(&self, mut output: Output<'m>) -> Result<Output<'m>, Error> {
         let extents = self.array.chunk_shape();
         output.reserve(self.len);
+        if !self.picked.is_empty() {
+            return self.project_picked(output);
+        }
         let mut axes: Vec<CutAxis> = Vec::with_capacity(extents.len());
         for selection in self.selections() {
             axes.clear();
             let cut = selection.iter().zip(extents);
             axes.extend(cut.map(|(axis, extent)| CutAxis::new(axis.start, axis.count, axis.step, *extent)));
             output.push(&axes)?;
+        }
+        Ok(output)
+    }
+
+    /// [`project`](Self::project) where something is picked.
+    fn project_picked<'m>(&self, mut output: Output<'m>) -> Result<Output<'m>, Error> {
+        let mut room = Room::new(self.array.engine().config().limits.plan_bytes_max);
+        let mut picked = self.picked.iter().peekable();
+        for (number, axes) in self.selections().enumerate() {
+            let found = picked.next_if(|picked| picked.selection == number).map(|picked| &picked.picked);
+            Picked::project(found, axes, self.array, &mut output, &mut room)?;
         }
         Ok(output)
     }
@@ -327,15 +417,12 @@ impl<'a> ReadPlan<'a> {
     fn cut(&self, mut bytes: Vec<u8>) -> Vec<ArrayData> {
         let element = self.array.data_type().size_bytes();
         let mut cut = Vec::with_capacity(self.len);
-        for (left, selection) in (0..self.len).rev().zip(self.selections().rev()) {
-            let len = usize::try_from(element_count(selection).unwrap_or(0)).unwrap_or(0);
+        for number in (0..self.len).rev() {
+            let shape = self.shape(number);
+            let len = usize::try_from(cell_count(&shape).unwrap_or(0)).unwrap_or(0);
             let start = bytes.len().saturating_sub(len.saturating_mul(element));
-            let own = if left == 0 { std::mem::take(&mut bytes) } else { bytes.split_off(start) };
-            cut.push(ArrayData {
-                data_type: self.array.data_type(),
-                shape: output_shape(selection),
-                bytes: own,
-            });
+            let own = if number == 0 { std::mem::take(&mut bytes) } else { bytes.split_off(start) };
+            cut.push(ArrayData { data_type: self.array.data_type(), shape, bytes: own });
         }
         cut.reverse();
         // It shall not keep the memory of all others.

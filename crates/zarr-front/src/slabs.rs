@@ -55,6 +55,11 @@ impl Slabs {
         Slabs { axes, per_window, window_tiles: WINDOW_TILES.min(reads_max), stretches: None }
     }
 
+    /// Chunks of one slab.
+    pub(crate) fn chunks(&self, chunks_per_object: &[u64]) -> u64 {
+        chunks_per_object[self.axes..].iter().product()
+    }
+
     /// Extents of the axes that number slabs.
     pub(crate) fn extents<'a>(&self, chunks_per_object: &'a [u64]) -> &'a [u64] {
         &chunks_per_object[..self.axes]

@@ -134,17 +134,15 @@ impl Output<'_> {
         let mut stand_ins = vec![in_one_tile(1); chunk_shape.len()];
         match stand_ins.first_mut() {
             Some(first) => *first = in_one_tile(points.count()),
-            None if points.count() == 1 => {}
-            None => {
-                return Err(Error::unsupported(
-                    "output",
-                    "wanted one element of a scalar, found more or none",
-                ));
-            }
+            None if points.count() <= 1 => {}
+            None => return Err(Error::unsupported("output", "wanted one element of a scalar, found more")),
         }
         let (result, first_axis, tile_count) = (self.result_count(), self.axes.len(), points.tile_count());
-        let layout = self.lay_out(&stand_ins)?;
-        self.add(ResultLayout { tile_count, ..layout }, Form::Picked, first_axis)?;
+        let bytes = match (points.count(), stand_ins.len()) {
+            (0, 0) => 0,
+            _ => self.lay_out(&stand_ins)?.bytes,
+        };
+        self.add(ResultLayout { bytes, tile_count, is_plain: false }, Form::Picked, first_axis)?;
         let along = Along::Chunk(chunk_shape.into());
         self.picked.push(PickedPlace { result, along, picks: points });
         Ok(())

@@ -15,6 +15,7 @@ use crate::error::Error;
 type Part = (usize, usize);
 
 /// How a tile of picks is copied.
+#[expect(clippy::large_enum_variant, reason = "made once a tile, where an allocation would cost more")]
 enum Copy<'a> {
     /// By loops, from these places in the part of the chunk and in the output on.
     Nest(PickNest<'a>, usize, usize),

@@ -55,6 +55,14 @@ impl Run {
         u64::from(self.chunk[0]) << 32 | u64::from(self.chunk[1])
     }
 
+    /// Whether an element follows the run's last one both in the chunk and in the result.
+    #[inline]
+    fn goes_on(&self, chunk: u64, source: u32, target: u32) -> bool {
+        self.source_last().checked_add(1) == Some(source)
+            && self.chunk() == chunk
+            && self.target.checked_add(self.count) == Some(target)
+    }
+
     /// The last element taken of the chunk.
     #[inline]
     pub(super) fn source_last(&self) -> u32 {
@@ -71,20 +79,17 @@ impl Picks {
     /// `Unsupported` for more than 2^32 - 1 elements in all.
     pub fn push(&mut self, chunks: &[u64], sources: &[u32]) -> Result<(), Error> {
         let count = chunks.len().min(sources.len());
-        let mut target = self.count;
-        let end = u32::try_from(count).ok().and_then(|count| target.checked_add(count));
+        let first = self.count;
+        let end = u32::try_from(count).ok().and_then(|count| first.checked_add(count));
         self.count = end.ok_or_else(|| {
             Error::unsupported("output", "wanted at most 2^32 - 1 elements picked one by one, found more")
         })?;
         let mut last = self.runs.pop();
-        for (chunk, source) in chunks.iter().zip(sources) {
+        for ((chunk, source), target) in chunks.iter().zip(sources).zip(first..) {
             match &mut last {
-                Some(run) if run.chunk() == *chunk && run.source_last().checked_add(1) == Some(*source) => {
-                    run.count += 1;
-                }
+                Some(run) if run.goes_on(*chunk, *source, target) => run.count += 1,
                 last => self.runs.extend(last.replace(Run::new(*chunk, *source, target))),
             }
-            target += 1;
         }
         self.runs.extend(last);
         self.starts.clear();
@@ -226,5 +231,11 @@ mod tests {
         assert_eq!((picks.tile_count(), picks.chunk(1)), (2, u64::MAX));
         assert_eq!(picks.bytes(), picks.runs.capacity() * 20 + picks.starts.capacity() * 4);
         assert_eq!(Picks::default().sorted().tile_count(), 0);
+        // What is added to sorted picks goes behind those that were added before.
+        let mut picks = Picks::default();
+        picks.push(&[1, 0], &[4, 8]).unwrap();
+        let mut picks = picks.sorted();
+        picks.push(&[1], &[5]).unwrap();
+        assert_eq!(picks.sorted().runs(1).collect::<Vec<_>>(), [(4..5, 0), (5..6, 2)]);
     }
 }

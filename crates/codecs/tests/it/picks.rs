@@ -336,7 +336,8 @@ fn results_without_room_change_nothing() {
     assert_eq!((output.unclaimed(), output.picks_bytes() != 0), (1, true));
     let mut scalar = Output::owned(8, 2, 0).unwrap();
     assert_eq!(scalar.push_points(picks(2), &[]).unwrap_err().kind(), ErrorKind::Unsupported);
+    scalar.push_points(picks(0), &[]).unwrap();
     scalar.push_points(picks(1), &[]).unwrap();
-    scalar.claim(0, 0).unwrap().fill(&[1, 2]).unwrap();
+    scalar.claim(1, 0).unwrap().fill(&[1, 2]).unwrap();
     assert_eq!(scalar.into_owned().unwrap(), [1, 2, 0, 0, 0, 0, 0, 0]);
 }

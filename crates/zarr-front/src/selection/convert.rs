@@ -55,6 +55,8 @@ macro_rules! from_integer {
             }
         }
 
+        from_list!($integer, List, |index| i64::try_from(*index).unwrap_or(i64::MAX));
+
         from_axis!(
             $integer,
             Range<$integer>,
@@ -66,12 +68,35 @@ macro_rules! from_integer {
     )*};
 }
 
+/// Lists of all kinds. As an axis; alone they are one index an axis.
+macro_rules! from_list {
+    ($item:ty, $variant:ident, $convert:expr) => {
+        impl From<&[$item]> for AxisSelection {
+            fn from(items: &[$item]) -> Self {
+                Self::$variant(items.iter().map($convert).collect())
+            }
+        }
+
+        impl From<Vec<$item>> for AxisSelection {
+            fn from(items: Vec<$item>) -> Self {
+                items.as_slice().into()
+            }
+        }
+
+        impl<const N: usize> From<[$item; N]> for AxisSelection {
+            fn from(items: [$item; N]) -> Self {
+                items.as_slice().into()
+            }
+        }
+    };
+}
+
 /// One axis alone is a selection too.
 macro_rules! from_axis {
     ($($axis:ty),*) => {$(
         impl From<$axis> for Selection {
             fn from(axis: $axis) -> Self {
-                Self(vec![axis.into()])
+                Self::new(vec![axis.into()])
             }
         }
     )*};
@@ -82,13 +107,14 @@ macro_rules! from_tuple {
         #[allow(non_snake_case, reason = "the type parameters name the values too")]
         impl<$($axis: Into<AxisSelection>),*> From<($($axis,)*)> for Selection {
             fn from(($($axis,)*): ($($axis,)*)) -> Self {
-                Self(vec![$($axis.into()),*])
+                Self::new(vec![$($axis.into()),*])
             }
         }
     };
 }
 
 from_integer!(i32, i64, u32, u64, usize);
+from_list!(bool, Mask, |value| *value);
 from_axis!(RangeFull, AxisSelection);
 from_tuple!(A);
 from_tuple!(A B);
@@ -125,7 +151,7 @@ impl<T: Into<AxisSelection> + Clone> From<&[T]> for Selection {
 
 impl<T: Into<AxisSelection>> FromIterator<T> for Selection {
     fn from_iter<I: IntoIterator<Item = T>>(axes: I) -> Self {
-        Self(axes.into_iter().map(Into::into).collect())
+        Self::new(axes.into_iter().map(Into::into).collect())
     }
 }
 
@@ -152,5 +178,13 @@ mod tests {
             assert_eq!(selection.to_string(), text);
             assert_eq!(text.parse::<Selection>().unwrap(), selection);
         }
+    }
+
+    #[test]
+    fn lists_are_axes() {
+        let selection = Selection::from((vec![1, 5, -7], 2.., [true, false], [3_u64].as_slice()));
+        assert_eq!(selection.to_string(), "[1, 5, -7], 2:, [true, false], [3]");
+        assert_eq!(Selection::from([vec![1_usize], vec![2]]).to_string(), "[1], [2]");
+        assert_eq!(Selection::from(vec![1, 2]).to_string(), "1, 2");
     }
 }

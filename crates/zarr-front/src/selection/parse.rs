@@ -11,6 +11,7 @@ use crate::metadata::json;
 const TEXT_BYTES_MAX: usize = 1 << 16;
 
 /// Parses what stands between the brackets of a NumPy expression, or the brackets too: `0:4, :, -10:, ::2, 3, ...`.
+/// Lists have no text.
 ///
 /// Nothing at all selects everything. One comma may follow the last entry.
 impl FromStr for Selection {
@@ -30,7 +31,11 @@ impl FromStr for Selection {
             return Ok(Self::all());
         }
         let entries = inner.strip_suffix(',').unwrap_or(inner);
-        entries.split(',').map(|entry| parse_axis(entry.trim())).collect::<Result<Vec<_>, Error>>().map(Self)
+        entries
+            .split(',')
+            .map(|entry| parse_axis(entry.trim()))
+            .collect::<Result<Vec<_>, Error>>()
+            .map(Self::new)
     }
 }
 

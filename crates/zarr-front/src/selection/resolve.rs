@@ -1,5 +1,6 @@
 //! Selections against a shape: what NumPy's basic indexing gives.
 
+use super::lists::{ResolvedList, resolve_list, resolve_mask};
 use super::{AxisSelection, Selection};
 use crate::Error;
 
@@ -70,6 +71,11 @@ pub(crate) fn element_count(axes: &[ResolvedAxis]) -> Result<u64, Error> {
 }
 
 impl ResolvedAxis {
+    /// What an axis has where elements are not selected by axes.
+    pub(crate) fn of_nothing() -> ResolvedAxis {
+        ResolvedAxis { start: 0, count: 1, step: 1, kind: AxisKind::Dropped }
+    }
+
     /// The lowest and the highest element taken, in this order, or `None` when none is.
     #[must_use]
     pub fn bounds(&self) -> Option<(u64, u64)> {
@@ -88,7 +94,7 @@ impl ResolvedAxis {
 }
 
 impl Selection {
-    /// Checks the selection against an array of `shape` and fills in what it leaves open.
+    /// Checks a selection by indices and slices against an array of `shape` and fills in what it leaves open.
     ///
     /// Indexes wrap once when negative and must then lie within their axis; slices are clamped and never fail; an
     /// ellipsis, or the end of the selection, stands for as many whole axes as are left.
@@ -96,21 +102,26 @@ impl Selection {
     /// # Errors
     ///
     /// `OutOfBounds`, naming axis, index and length, for an index outside its axis; `OutOfBounds` too for more entries
-    /// than axes and for two ellipses, which NumPy reports as `IndexError`.
+    /// than axes and for two ellipses, which NumPy reports as `IndexError`. `Unsupported` for a selection by lists, masks,
+    /// points or blocks that does not come to equal distances along each axis.
     ///
     /// Source: NumPy user guide, "Basic indexing"; Python reference, `slice.indices`.
     pub fn resolve(&self, shape: &[u64]) -> Result<ResolvedSelection, Error> {
-        let mut axes = Vec::with_capacity(shape.len());
-        resolve_into(self.axes(), shape, &mut axes)?;
-        Ok(ResolvedSelection { axes })
+        let (mut axes, mut lists) = (Vec::with_capacity(shape.len()), Vec::new());
+        let refused =
+            || Error::unsupported("a selection by lists, masks, points or blocks as steps along axes");
+        resolve_into(self.axes().ok_or_else(refused)?, shape, &mut axes, &mut lists)?;
+        if lists.is_empty() { Ok(ResolvedSelection { axes }) } else { Err(refused()) }
     }
 }
 
-/// Appends what [`Selection::resolve`] gives; what it appended before an error is left there.
+/// Appends what [`Selection::resolve`] gives, and lists whose elements are not at equal distances to `lists`: their axes
+/// have the count alone. What it appended before an error is left there.
 pub(crate) fn resolve_into(
     entries: &[AxisSelection],
     shape: &[u64],
     axes: &mut Vec<ResolvedAxis>,
+    lists: &mut Vec<ResolvedList>,
 ) -> Result<(), Error> {
     let is_ellipsis = |entry: &&AxisSelection| matches!(entry, AxisSelection::Ellipsis);
     let ellipses = entries.iter().filter(is_ellipsis).count();
@@ -131,35 +142,46 @@ pub(crate) fn resolve_into(
             let whole = lengths.by_ref().take(left_over);
             axes.extend(whole.map(|(_, length)| resolve_slice(None, None, 1, *length)));
         } else if let Some((axis, length)) = lengths.next() {
-            axes.push(resolve_axis(*entry, axis, *length)?);
+            axes.push(resolve_axis(entry, axis, *length, lists)?);
         }
     }
     axes.extend(lengths.map(|(_, length)| resolve_slice(None, None, 1, *length)));
     Ok(())
 }
 
-fn resolve_axis(entry: AxisSelection, axis: usize, length: u64) -> Result<ResolvedAxis, Error> {
+fn resolve_axis(
+    entry: &AxisSelection,
+    axis: usize,
+    length: u64,
+    lists: &mut Vec<ResolvedList>,
+) -> Result<ResolvedAxis, Error> {
     match entry {
         AxisSelection::Index(index) => {
+            let index = *index;
             let wrapped = if index < 0 { i128::from(index) + i128::from(length) } else { i128::from(index) };
             match u64::try_from(wrapped) {
                 Ok(start) if start < length => {
                     Ok(ResolvedAxis { start, count: 1, step: 1, kind: AxisKind::Dropped })
                 }
-                _ => Err(Error::out_of_bounds(format!(
-                    "index {index} is out of bounds for axis {axis} with length {length}"
-                ))),
+                _ => Err(outside(index, axis, length)),
             }
         }
-        AxisSelection::Slice { start, stop, step } => Ok(resolve_slice(start, stop, step.get(), length)),
+        AxisSelection::Slice { start, stop, step } => Ok(resolve_slice(*start, *stop, step.get(), length)),
         AxisSelection::Ellipsis => Ok(resolve_slice(None, None, 1, length)),
+        AxisSelection::List(indices) => resolve_list(indices, axis, length, lists),
+        AxisSelection::Mask(values) => resolve_mask(values, axis, length, lists),
     }
+}
+
+#[cold]
+pub(super) fn outside(index: i64, axis: usize, length: u64) -> Error {
+    Error::out_of_bounds(format!("index {index} is out of bounds for axis {axis} with length {length}"))
 }
 
 /// Python's `slice(start, stop, step).indices(length)`, as a start and a count.
 ///
 /// 128-bit arithmetic holds every sum of a 64-bit length and a 64-bit bound.
-fn resolve_slice(start: Option<i64>, stop: Option<i64>, step: i64, length: u64) -> ResolvedAxis {
+pub(super) fn resolve_slice(start: Option<i64>, stop: Option<i64>, step: i64, length: u64) -> ResolvedAxis {
     // Most slices count from the front and take every element.
     if let (Some(start), Some(stop), 1) = (start, stop, step)
         && let (Ok(start), Ok(stop)) = (u64::try_from(start), u64::try_from(stop))

@@ -21,6 +21,7 @@ mod hostile;
 mod limits;
 mod metadata;
 mod oracle;
+mod picks;
 mod round_trips;
 mod stretches;
 mod written;

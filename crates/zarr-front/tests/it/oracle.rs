@@ -33,7 +33,7 @@ struct Kind {
     orders: Vec<Option<Vec<usize>>>,
 }
 
-fn spec() -> impl Strategy<Value = Spec> {
+pub(crate) fn spec() -> impl Strategy<Value = Spec> {
     (0usize..5).prop_flat_map(|rank| {
         let levels = (
             prop_oneof![2 => Just(0usize), 4 => Just(1), 2 => Just(2), 1 => Just(3)],
@@ -126,7 +126,7 @@ fn selection(shape: &[u64], numbers: &[(u8, i64, i64, i64, i64)]) -> Selection {
     Selection::new(axes.collect())
 }
 
-fn engine() -> Engine {
+pub(crate) fn engine() -> Engine {
     static ENGINE: OnceLock<Engine> = OnceLock::new();
     let make = || {
         Engine::new(EngineConfig {
@@ -138,7 +138,7 @@ fn engine() -> Engine {
 }
 
 /// An engine whose windows hold few reads.
-fn narrow_engine() -> Engine {
+pub(crate) fn narrow_engine() -> Engine {
     static ENGINE: OnceLock<Engine> = OnceLock::new();
     let limits = Limits { lanes: 2, window_reads_max: 2, inline_reads_max: 0, ..Limits::default() };
     ENGINE.get_or_init(|| Engine::new(EngineConfig { limits, ..EngineConfig::default() })).clone()

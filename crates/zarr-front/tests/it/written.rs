@@ -57,7 +57,7 @@ pub(crate) struct Written {
     pub(crate) elements: Vec<u8>,
     /// Chunks that are stored.
     pub(crate) stored_chunks: u64,
-    spec: Spec,
+    pub(crate) spec: Spec,
 }
 
 impl Spec {

@@ -1,0 +1,66 @@
+//! Selections of stored chunks.
+
+use super::AxisSelection;
+use super::resolve::{AxisKind, ResolvedAxis, resolve_into};
+use crate::Error;
+
+/// Appends the elements of the chunks that `entries` select: the entries count stored chunks, of `extents` elements each,
+/// `objects` along each axis of an array of `shape`.
+pub(crate) fn resolve_blocks(
+    entries: &[AxisSelection],
+    (shape, extents, objects): (&[u64], &[u64], &[u64]),
+    axes: &mut Vec<ResolvedAxis>,
+) -> Result<(), Error> {
+    for entry in entries {
+        let is_stepped = matches!(entry, AxisSelection::Slice { step, .. } if step.get() != 1);
+        if is_stepped || matches!(entry, AxisSelection::List(_) | AxisSelection::Mask(_)) {
+            return Err(Error::out_of_bounds(format!(
+                "wanted indices, slices without steps or `...` to select blocks, found {entry}"
+            )));
+        }
+    }
+    let (first, mut lists) = (axes.len(), Vec::new());
+    let found = resolve_into(entries, objects, axes, &mut lists);
+    found.map_err(|error| error.with_message_prefix("blocks: "))?;
+    for (axis, (length, extent)) in axes[first..].iter_mut().zip(shape.iter().zip(extents)) {
+        let start = axis.start.saturating_mul(*extent);
+        let end = axis.start.saturating_add(axis.count).saturating_mul(*extent).min(*length);
+        let count = end.saturating_sub(start);
+        let start = if count == 0 { 0 } else { start };
+        *axis = ResolvedAxis { start, count, step: 1, kind: AxisKind::Kept };
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    fn blocks(text: &str, shape: &[u64], extents: &[u64]) -> Result<Vec<(u64, u64)>, ErrorKind> {
+        let selection: crate::Selection = text.parse().unwrap();
+        let objects: Vec<u64> =
+            shape.iter().zip(extents).map(|(length, extent)| length.div_ceil(*extent)).collect();
+        let mut axes = Vec::new();
+        resolve_blocks(selection.axes().unwrap(), (shape, extents, &objects), &mut axes)
+            .map_err(|error| error.kind())?;
+        assert!(axes.iter().all(|axis| axis.kind == AxisKind::Kept));
+        Ok(axes.iter().map(|axis| (axis.start, axis.count)).collect())
+    }
+
+    #[test]
+    fn chunks_are_taken_whole_up_to_the_edge() {
+        let found = |text: &str| blocks(text, &[10, 9], &[4, 3]);
+        assert_eq!(found("0"), Ok(vec![(0, 4), (0, 9)]));
+        assert_eq!(found("-1, 1"), Ok(vec![(8, 2), (3, 3)]));
+        assert_eq!(found("1:, -2:"), Ok(vec![(4, 6), (3, 6)]));
+        assert_eq!(found("2:1, ..."), Ok(vec![(0, 0), (0, 9)]));
+        assert_eq!(found("..."), Ok(vec![(0, 10), (0, 9)]));
+        assert_eq!(found("3"), Err(ErrorKind::OutOfBounds));
+        assert_eq!(found("::2"), Err(ErrorKind::OutOfBounds));
+        assert_eq!(found("0, 0, 0"), Err(ErrorKind::OutOfBounds));
+        assert_eq!(blocks("...", &[], &[]), Ok(vec![]));
+        assert_eq!(blocks(":", &[0], &[4]), Ok(vec![(0, 0)]));
+        assert_eq!(blocks("0", &[0], &[4]), Err(ErrorKind::OutOfBounds));
+    }
+}
