@@ -312,7 +312,7 @@ proptest! {
             }
         });
         let is_within = |place: Option<usize>| place.is_some_and(|at| start <= at && at.saturating_add(2) <= start + len);
-        prop_assert_eq!(written.is_ok(), places.map(is_within).fold(true, |all, one| all && one));
+        prop_assert_eq!(written.is_ok(), places.map(is_within).all(|one| one));
         if written.is_ok() {
             prop_assert!(memory.iter().all(|byte| *byte == 1));
         }
