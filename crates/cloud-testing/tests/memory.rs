@@ -44,7 +44,7 @@ const MIB: usize = 1 << 20;
 const OBJECT_BYTES: usize = 64 * MIB;
 const BUDGET: usize = 16 * MIB;
 /// What a connection may take beyond its body, which the budget counts: buffers of the connection, the request, its task.
-const CONNECTION_BYTES: usize = 64 << 10;
+const CONNECTION_BYTES: usize = 16 << 10;
 /// What a request takes while it waits for a connection: its range, its place in the queues, its task.
 const REQUEST_BYTES: usize = 1 << 10;
 /// Where requests wait for one another's connections.

@@ -12,8 +12,8 @@ pub(super) struct Bounds {
 
 /// The limit of one endpoint.
 ///
-/// It doubles each round trip until there is a reason to stop, and then grows by about its square root. It grows only
-/// while it is used. It stops growing when answers take twice as long as the quickest did and [`SLACK`] more: requests then
+/// Up to [`DOUBLED_MAX`] it doubles each round trip until there is a reason to stop; else it grows by about its square root. It
+/// grows only while it is used. It stops growing when answers take twice as long as the quickest did and [`SLACK`] more: requests then
 /// wait in a queue somewhere (the link's, the server's), and more of them would only wait longer. From four times on it
 /// shrinks by a tenth, and by three tenths when the server asks for fewer requests; once a round trip each.
 ///
@@ -63,6 +63,10 @@ pub(super) enum Usage {
 /// Answers that take no longer than twice the quickest and this much are no sign of a queue: on a fast network, work on
 /// either end varies by as much.
 const SLACK: f64 = 0.005;
+
+/// Limits from here on grow slowly: each connection more takes a round trip and some work to make, and reads of a thousand
+/// requests were slower where the limit doubled from 256 (docs/decisions/0013-cloud-reads.md).
+const DOUBLED_MAX: f64 = 256.0;
 
 /// Seconds of a processor that a request takes, from its fetch to the last byte of a short answer: 20 to 40 us were measured
 /// (docs/decisions/0013-cloud-reads.md).
@@ -137,7 +141,8 @@ impl Concurrency {
     }
 
     fn grow(&mut self) {
-        let step = if self.doubling { 1.0 } else { 1.0 / self.limit.max(1.0).sqrt() };
+        let doubles = self.doubling && self.limit < DOUBLED_MAX;
+        let step = if doubles { 1.0 } else { 1.0 / self.limit.max(1.0).sqrt() };
         self.limit = (self.limit + step).min(self.bounds.max as f64);
     }
 
