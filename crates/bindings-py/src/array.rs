@@ -4,14 +4,14 @@ use crate::errors::raised;
 use crate::info::Info;
 use crate::location::{Lazy, Location};
 use crate::stats::remote_stats;
-use crate::{json, read, selection};
+use crate::{dtype, json, read, selection};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsString;
 use std::hash::{Hash, Hasher};
@@ -43,14 +43,21 @@ pub(crate) struct Array {
 /// An array once it is opened, with what every read needs of Python.
 pub(crate) struct Opened {
     pub(crate) array: swath::Array,
-    pub(crate) dtype: Py<PyArrayDescr>,
+    dtype: PyOnceLock<Py<PyArrayDescr>>,
     pub(crate) name: String,
 }
 
 impl Opened {
-    fn new(py: Python<'_>, location: &Location, array: swath::Array) -> PyResult<Opened> {
-        let dtype = PyArrayDescr::new(py, array.data_type().numpy())?.unbind();
-        Ok(Opened { array: array.with_decoded_cache(location.decoded()), dtype, name: location.name() })
+    fn new(location: &Location, array: swath::Array) -> Opened {
+        let (array, name) = (array.with_decoded_cache(location.decoded()), location.name());
+        Opened { array, dtype: PyOnceLock::new(), name }
+    }
+
+    /// The dtype of what reads give. It is asked for late, as some are not NumPy's own: without the package that has them
+    /// an array's metadata can be looked at all the same.
+    pub(crate) fn dtype<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyArrayDescr>> {
+        let made = || dtype::of(py, self.array.data_type(), &self.name).map(Bound::unbind);
+        Ok(self.dtype.get_or_try_init(py, made)?.bind(py))
     }
 
     /// Writes the selection that an index stands for to `axes`.
@@ -79,7 +86,7 @@ impl Opened {
 
 impl Array {
     pub(crate) fn opened(py: Python<'_>, location: Location, array: swath::Array) -> PyResult<Array> {
-        let opened = Opened::new(py, &location, array)?;
+        let opened = Opened::new(&location, array);
         Ok(Array { lazy: Lazy::opened(location, opened), attributes: PyOnceLock::new() })
     }
 
@@ -92,7 +99,7 @@ impl Array {
             return Ok(opened);
         }
         let location = &self.lazy.location;
-        self.lazy.get_with(py, swath::Array::open_in, |array| Opened::new(py, location, array))
+        self.lazy.get_with(py, swath::Array::open_in, |array| Ok(Opened::new(location, array)))
     }
 
     fn metadata(&self, py: Python<'_>) -> PyResult<&swath::ArrayMetadata> {
@@ -313,13 +320,13 @@ impl Array {
     /// The type of what reads give, in this machine's byte order.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDescr>> {
-        Ok(self.get(py)?.dtype.bind(py).clone())
+        Ok(self.get(py)?.dtype(py)?.clone())
     }
 
     /// Bytes of the whole array once read.
     #[getter]
     fn nbytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let itemsize = self.get(py)?.dtype.bind(py).itemsize();
+        let itemsize = self.get(py)?.dtype(py)?.itemsize();
         self.size(py)?.into_bound_py_any(py)?.mul(itemsize)
     }
 
@@ -359,9 +366,7 @@ impl Array {
         if metadata.zarr_format() == ZarrFormat::V2 && is_null {
             return Ok(py.None().into_bound(py));
         }
-        let bytes = PyBytes::new(py, metadata.fill_value().bytes());
-        let dtype = opened.dtype.bind(py);
-        py.import("numpy")?.getattr("frombuffer")?.call1((bytes, dtype))?.get_item(0)
+        dtype::scalar(py, metadata.fill_value(), opened.dtype(py)?)
     }
 
     /// The user's attributes, a read-only mapping.

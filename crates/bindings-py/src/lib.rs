@@ -10,6 +10,7 @@
 mod array;
 mod cache;
 mod credentials;
+mod dtype;
 mod errors;
 mod file_access;
 mod group;

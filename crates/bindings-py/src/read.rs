@@ -123,7 +123,7 @@ fn into_array<'py>(
     shape: &[usize],
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
-    let dtype = opened.dtype.bind(py);
+    let dtype = opened.dtype(py)?;
     let array = match out {
         Some(out) => checked(out, shape, dtype, &opened.name)?,
         None => allocate(py, &PyTuple::new(py, shape)?, dtype)?,

@@ -13,6 +13,7 @@ from numcodecs import LZ4, Blosc, GZip, Zlib, Zstd
 from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, TransposeCodec, ZstdCodec
 
 DTYPES = ["bool", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16", "V3"]
+DTYPES += ["U3", "S3", "M8[ns]", "m8[25us]", [("x", "i2"), ("when", "M8[s]"), ("in", [("y", "f4"), ("t", "U2")])]]
 CNAMES = ["blosclz", "lz4", "lz4hc", "zlib", "zstd"]
 
 
@@ -21,9 +22,15 @@ def blosc(draw, itemsize):
     return BloscCodec(cname=draw(st.sampled_from(CNAMES)), clevel=5, shuffle=shuffle, typesize=itemsize)
 
 
+def has_order(dtype):
+    if dtype.fields:
+        return any(has_order(field) for field, _ in dtype.fields.values())
+    return 1 < dtype.itemsize and dtype.kind not in "VS"
+
+
 def v3_codecs(draw, rank, dtype):
     codecs = {"serializer": "auto", "filters": []}
-    if 1 < dtype.itemsize and dtype.kind != "V":
+    if has_order(dtype):
         codecs["serializer"] = BytesCodec(endian=draw(st.sampled_from(["little", "big"])))
     if draw(st.booleans()):
         codecs["filters"] = [TransposeCodec(order=draw(st.permutations(range(rank))))]
@@ -52,6 +59,12 @@ def v2_codecs(draw, dtype):
 
 
 def fill_value(draw, dtype):
+    if dtype.fields:
+        return np.array([(7, 77, (1.5, "ab"))], dtype)[0]
+    if dtype.kind in "US":
+        return dtype.type(draw(st.sampled_from(["", "ab", "abc"])), *(["ascii"] if dtype.kind == "S" else []))
+    if dtype.kind in "Mm":
+        return np.array(draw(st.sampled_from([0, 77, -(2**63)]))).view(dtype)[()]
     if dtype.kind == "V":
         return np.frombuffer(draw(st.binary(min_size=3, max_size=3)), dtype)[0]
     if dtype.kind in "fc":
@@ -74,7 +87,7 @@ def arrays(draw):
         "fill_value": fill_value(draw, dtype),
     }
     if zarr_format == 2:
-        big = 1 < dtype.itemsize and dtype.kind != "V" and draw(st.booleans())
+        big = has_order(dtype) and draw(st.booleans())
         arguments |= {"dtype": dtype.newbyteorder(">") if big else dtype} | v2_codecs(draw, dtype)
         separator = draw(st.sampled_from("./"))
         arguments["chunk_key_encoding"] = {"name": "v2", "separator": separator}
@@ -113,6 +126,13 @@ def selection(draw, shape):
 def random_values(shape, dtype, seed):
     rng = np.random.default_rng(seed)
     count = int(np.prod(shape))
+    if dtype.fields:
+        values = np.empty(shape, dtype)
+        for name, (field, _) in dtype.fields.items():
+            values[name] = random_values(shape, field, seed)
+        return values
+    if dtype.kind == "U":
+        return rng.choice(["", "a", "né", "x\U0001f600z"], shape).astype(dtype)
     if dtype.kind == "b":
         return rng.integers(0, 2, shape).astype(bool)
     if dtype.kind in "fc":

@@ -10,10 +10,10 @@ const ALIGNMENT_BYTES: usize = 64;
 /// 1.0, or 2.0 where the description takes more than 65,535 bytes.
 ///
 /// Source: NumPy's `numpy.lib.format`, "Format Version 1.0" and "Format Version 2.0".
-pub(crate) fn header(data_type: DataType, shape: &[u64]) -> Vec<u8> {
+pub(crate) fn header(data_type: &DataType, shape: &[u64]) -> Vec<u8> {
     let description = format!(
-        "{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}",
-        data_type.numpy(),
+        "{{'descr': {}, 'fortran_order': False, 'shape': {}, }}",
+        data_type.numpy_descr(),
         quantity::shape(shape)
     );
     versioned(&description)
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_short_header_is_version_1_and_aligned() {
-        let header = header(DataType::Bool, &[3]);
+        let header = header(&DataType::Bool, &[3]);
         assert_eq!(&header[..8], b"\x93NUMPY\x01\x00");
         assert_eq!(usize::from(u16::from_le_bytes([header[8], header[9]])), header.len() - 10);
         assert_eq!(header.len() % 64, 0);

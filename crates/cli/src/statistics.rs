@@ -34,9 +34,9 @@ struct Moments {
 
 impl Statistics {
     /// Of no elements yet.
-    pub(crate) fn new(data_type: DataType, fill: &[u8]) -> Statistics {
+    pub(crate) fn new(data_type: &DataType, fill: &[u8]) -> Statistics {
         let (real, imaginary) = (Moments::default(), Moments::default());
-        let fill = fill.to_vec();
+        let (data_type, fill) = (data_type.clone(), fill.to_vec());
         Statistics { data_type, fill, count: 0, missing: 0, filled: 0, extremes: None, real, imaginary }
     }
 
@@ -193,7 +193,7 @@ fn equal_elements(bytes: &[u8], fill: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    fn of(data_type: DataType, bytes: &[u8], fill: &[u8]) -> Statistics {
+    fn of(data_type: &DataType, bytes: &[u8], fill: &[u8]) -> Statistics {
         let mut statistics = Statistics::new(data_type, fill);
         statistics.add(bytes);
         statistics
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn integers_are_exact_at_their_ends() {
         let bytes: Vec<u8> = [i64::MIN, i64::MAX, 0].iter().flat_map(|value| value.to_ne_bytes()).collect();
-        let statistics = of(DataType::Int64, &bytes, &0_i64.to_ne_bytes());
+        let statistics = of(&DataType::Int64, &bytes, &0_i64.to_ne_bytes());
         let (least, greatest) = statistics.extremes.unwrap();
         assert_eq!(least.to_string(), i64::MIN.to_string());
         assert_eq!(greatest.to_string(), i64::MAX.to_string());
@@ -213,12 +213,12 @@ mod tests {
     fn nan_is_missing_and_left_out() {
         let values = [1.5_f32, f32::NAN, -0.1, f32::NAN];
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
-        let statistics = of(DataType::Float32, &bytes, &f32::NAN.to_ne_bytes());
+        let statistics = of(&DataType::Float32, &bytes, &f32::NAN.to_ne_bytes());
         assert_eq!((statistics.count, statistics.missing, statistics.filled), (4, 2, 2));
         assert_eq!(statistics.extremes.unwrap().0.to_string(), "-0.1");
         assert!((statistics.mean().unwrap().0 - 0.7).abs() < 1e-7);
         assert!((statistics.deviation().unwrap() - 0.8).abs() < 1e-7);
-        let none = of(DataType::Float32, &f32::NAN.to_ne_bytes(), &[0; 4]);
+        let none = of(&DataType::Float32, &f32::NAN.to_ne_bytes(), &[0; 4]);
         assert!(none.extremes.is_none() && none.mean().is_none() && none.deviation().is_none());
     }
 
@@ -227,7 +227,7 @@ mod tests {
         let values: Vec<u16> =
             (0..20_000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 16) as u16).collect();
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
-        let mut statistics = Statistics::new(DataType::UInt16, &[0, 0]);
+        let mut statistics = Statistics::new(&DataType::UInt16, &[0, 0]);
         for piece in bytes.chunks(2 * 777) {
             statistics.add(piece);
         }
@@ -243,20 +243,20 @@ mod tests {
 
     #[test]
     fn every_other_type_has_what_it_can_have() {
-        let statistics = of(DataType::Bool, &[0, 1, 1, 1], &[0]);
+        let statistics = of(&DataType::Bool, &[0, 1, 1, 1], &[0]);
         assert_eq!(statistics.extremes, Some((Extreme::Bool(false), Extreme::Bool(true))));
         assert_eq!((statistics.mean(), statistics.filled), (Some((0.75, None)), 1));
         let bytes: Vec<u8> =
             [1.0_f64, 2.0, 3.0, -2.0, f64::NAN, 0.0].iter().flat_map(|part| part.to_ne_bytes()).collect();
-        let statistics = of(DataType::Complex128, &bytes, &[0; 16]);
+        let statistics = of(&DataType::Complex128, &bytes, &[0; 16]);
         assert_eq!((statistics.count, statistics.missing, statistics.extremes), (3, 1, None));
         assert_eq!(statistics.mean(), Some((2.0, Some(0.0))));
         assert_eq!(statistics.deviation(), Some(5.0_f64.sqrt()));
         let raw = DataType::RawBytes(3.try_into().unwrap());
-        let statistics = of(raw, b"abcabd", b"abc");
+        let statistics = of(&raw, b"abcabd", b"abc");
         assert_eq!((statistics.count, statistics.filled, statistics.mean()), (2, 1, None));
         let halves: Vec<u8> =
             [0.5_f32, -2.0].iter().flat_map(|v| half::f16::from_f32(*v).to_ne_bytes()).collect();
-        assert_eq!(of(DataType::Float16, &halves, &[0; 2]).extremes.unwrap().0.to_string(), "-2.0");
+        assert_eq!(of(&DataType::Float16, &halves, &[0; 2]).extremes.unwrap().0.to_string(), "-2.0");
     }
 }

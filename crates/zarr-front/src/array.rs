@@ -134,7 +134,7 @@ impl Array {
     }
 
     /// What an element is.
-    pub fn data_type(&self) -> DataType {
+    pub fn data_type(&self) -> &DataType {
         self.inner.metadata.data_type()
     }
 

@@ -48,7 +48,7 @@ impl fmt::Display for Separator {
 /// ChunkKeyEncoding::Default { separator: Separator::Slash }.write_key(&[0, 12], &mut key);
 /// assert_eq!(key, "t2m/c/0/12");
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ChunkKeyEncoding {
     /// Zarr v3's `default`: `c`, then each coordinate after a separator; `c` alone for no dimensions.
     Default {
@@ -59,6 +59,13 @@ pub enum ChunkKeyEncoding {
     V2 {
         /// Between the coordinates.
         separator: Separator,
+    },
+    /// The registered extension `suffix`: another encoding's keys with text behind them, such as `.tiff`.
+    Suffix {
+        /// The other encoding; `Default` or `V2`.
+        base: Box<ChunkKeyEncoding>,
+        /// The text; without a slash.
+        suffix: String,
     },
 }
 
@@ -84,6 +91,10 @@ impl ChunkKeyEncoding {
                     push_decimal(*coord, out);
                 }
             }
+            Self::Suffix { base, suffix } => {
+                base.write_key(coords, out);
+                out.push_str(suffix);
+            }
         }
     }
 
@@ -92,6 +103,7 @@ impl ChunkKeyEncoding {
     pub fn separator(&self) -> Separator {
         match self {
             Self::Default { separator } | Self::V2 { separator } => *separator,
+            Self::Suffix { base, .. } => base.separator(),
         }
     }
 }
@@ -117,7 +129,7 @@ fn push_decimal(mut value: u64, out: &mut String) {
 mod tests {
     use super::*;
 
-    fn key(encoding: ChunkKeyEncoding, coords: &[u64]) -> String {
+    fn key(encoding: &ChunkKeyEncoding, coords: &[u64]) -> String {
         let mut out = String::new();
         encoding.write_key(coords, &mut out);
         out
@@ -129,13 +141,16 @@ mod tests {
         let dot = ChunkKeyEncoding::Default { separator: Separator::Dot };
         let v2 = ChunkKeyEncoding::V2 { separator: Separator::Dot };
         let v2_nested = ChunkKeyEncoding::V2 { separator: Separator::Slash };
-        assert_eq!(key(slash, &[]), "c");
-        assert_eq!(key(slash, &[0, 1]), "c/0/1");
-        assert_eq!(key(dot, &[10, 0, 99]), "c.10.0.99");
-        assert_eq!(key(v2, &[]), "0");
-        assert_eq!(key(v2, &[7]), "7");
-        assert_eq!(key(v2, &[0, 1]), "0.1");
-        assert_eq!(key(v2_nested, &[3, 20]), "3/20");
+        assert_eq!(key(&slash, &[]), "c");
+        assert_eq!(key(&slash, &[0, 1]), "c/0/1");
+        assert_eq!(key(&dot, &[10, 0, 99]), "c.10.0.99");
+        assert_eq!(key(&v2, &[]), "0");
+        assert_eq!(key(&v2, &[7]), "7");
+        assert_eq!(key(&v2, &[0, 1]), "0.1");
+        assert_eq!(key(&v2_nested, &[3, 20]), "3/20");
+        let suffix = |base| ChunkKeyEncoding::Suffix { base: Box::new(base), suffix: ".tiff".to_owned() };
+        assert_eq!(key(&suffix(v2), &[0, 1]), "0.1.tiff");
+        assert_eq!((key(&suffix(slash), &[]).as_str(), suffix(dot).separator()), ("c.tiff", Separator::Dot));
     }
 
     proptest::proptest! {

@@ -1,9 +1,10 @@
 //! What an array's metadata comes to, worked out once when it is opened.
 
+use crate::data_type::{ForeignUnits, swap_units};
 use crate::metadata::transposed;
 use crate::metadata::{ArrayCodecs, ArrayMetadata, IndexLocation, Sharding};
 use crate::raveling::{cell_count, unravel};
-use crate::{Error, ErrorKind};
+use crate::{DataType, Error, ErrorKind};
 use swath_codecs::{Chain, ChunkLayout, Codec, Element, NumberType};
 
 /// Grids, chains and strides of one array.
@@ -26,6 +27,10 @@ pub(crate) struct Compiled {
     pub(crate) takes_pieces: bool,
     /// One level of sharding, whose entries are numbered as the chunks are.
     pub(crate) is_flat: bool,
+    /// One element as it lies where no chunk is stored: the fill value, in the byte order that chunks are decoded to.
+    pub(crate) fill: Box<[u8]>,
+    /// Of structures, the fields that are decoded to a foreign byte order: they are swapped once a read has ended.
+    pub(crate) foreign: Vec<ForeignUnits>,
 }
 
 /// One level of sharding.
@@ -72,6 +77,9 @@ impl Compiled {
         if cell_count(&chunks_per_object).is_none() {
             return Err(Error::unsupported("a shard of more than 2^64 chunks"));
         }
+        let foreign = foreign_units(metadata.data_type(), &codecs);
+        let mut fill = metadata.fill_value().bytes().to_vec();
+        swap_units(&mut fill, element.size_bytes, &foreign);
         let chain = Chain::compile(&codecs, &ChunkLayout { shape: chunk_shape.clone(), element })?;
         for level in &mut levels {
             for (chunks, extent) in level.chunks_per_entry.iter_mut().zip(&chunk_shape) {
@@ -91,12 +99,21 @@ impl Compiled {
             part_strides,
             takes_pieces,
             is_flat,
+            fill: fill.into_boxed_slice(),
+            foreign,
         })
     }
 
     /// Chunks of one object in all; [`Compiled::new`] has checked that 64 bits count them.
     pub(crate) fn chunks_in_object(&self) -> u64 {
         self.chunks_per_object.iter().product()
+    }
+
+    /// Gives elements that were read this machine's byte order where chunks are not decoded to it.
+    pub(crate) fn make_native(&self, elements: &mut [u8]) {
+        if !self.foreign.is_empty() {
+            swap_units(elements, self.chain.layout().element.size_bytes, &self.foreign);
+        }
     }
 
     /// The coordinates of an object's first chunk, written to `origin`.
@@ -106,6 +123,16 @@ impl Compiled {
             *origin = origin.saturating_mul(*chunks);
         }
     }
+}
+
+/// Fields of a structure have units of several sizes, which no codec swaps.
+fn foreign_units(data_type: &DataType, codecs: &[Codec]) -> Vec<ForeignUnits> {
+    let DataType::Struct(structure) = data_type else { return Vec::new() };
+    let order = codecs.iter().find_map(|codec| match codec {
+        Codec::Bytes(bytes) => bytes.order,
+        _ => None,
+    });
+    structure.foreign_units(order)
 }
 
 /// Rows of a chunk that are copied one by one, at least: copying shorter ones costs more than copying the chunk first.

@@ -40,7 +40,7 @@ mod whole_shards;
 
 pub use array::Array;
 pub use chunk_key::{ChunkKeyEncoding, Separator};
-pub use data_type::DataType;
+pub use data_type::{DataType, SmallFloat, StructField, StructType, TimeUnit};
 pub use decoded_cache::DecodedCache;
 pub use error::{Error, ErrorKind};
 pub use fill_value::FillValue;

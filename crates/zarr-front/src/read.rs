@@ -52,8 +52,8 @@ impl ArrayData {
     }
 
     /// What an element is.
-    pub fn data_type(&self) -> DataType {
-        self.data_type
+    pub fn data_type(&self) -> &DataType {
+        &self.data_type
     }
 
     /// The elements' bytes.
@@ -323,14 +323,15 @@ impl<'a> ReadPlan<'a> {
         }
         let engine = self.array.engine();
         let memory = engine.extension::<PlanMemory>();
-        let output = Output::new(target, self.array.data_type().size_bytes(), self.array.shape().len())?;
+        let output =
+            Output::new(&mut *target, self.array.data_type().size_bytes(), self.array.shape().len())?;
         let results = Results::new(self.project(output.with_memory(memory.take()))?);
         let batch = ReadBatch::new(self.array, &results, &engine)?;
         let run = engine.run(&batch, &options.run());
         drop(batch);
-        let output = self.judge(run, results)?;
-        memory.put(output.into_parts().1);
-        Ok(())
+        let judged = self.judge(run, results).map(|output| memory.put(output.into_parts().1));
+        self.array.inner.compiled.make_native(target);
+        judged
     }
 
     async fn read_async(&self, options: &ReadOptions<'_>) -> Result<Vec<u8>, Error> {
@@ -353,7 +354,10 @@ impl<'a> ReadPlan<'a> {
         results: Arc<Results<'static>>,
     ) -> Result<Vec<u8>, Error> {
         let output = self.judge(run, results)?;
-        output.into_owned().ok_or_else(|| Error::new(ErrorKind::Internal, "an output lost its memory"))
+        let bytes = output.into_owned();
+        let mut bytes = bytes.ok_or_else(|| Error::new(ErrorKind::Internal, "an output lost its memory"))?;
+        self.array.inner.compiled.make_native(&mut bytes);
+        Ok(bytes)
     }
 
     /// Adds every selection to the output.
@@ -422,7 +426,7 @@ impl<'a> ReadPlan<'a> {
             let len = usize::try_from(cell_count(&shape).unwrap_or(0)).unwrap_or(0);
             let start = bytes.len().saturating_sub(len.saturating_mul(element));
             let own = if number == 0 { std::mem::take(&mut bytes) } else { bytes.split_off(start) };
-            cut.push(ArrayData { data_type: self.array.data_type(), shape, bytes: own });
+            cut.push(ArrayData { data_type: self.array.data_type().clone(), shape, bytes: own });
         }
         cut.reverse();
         // It shall not keep the memory of all others.

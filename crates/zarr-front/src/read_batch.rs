@@ -216,10 +216,10 @@ impl<'m> ReadBatch<'m> {
     }
 
     pub(crate) fn fill(&self, placements: &[Placement]) {
-        let fill = self.array.metadata.fill_value();
+        let fill = &self.array.compiled.fill;
         for placement in placements {
             if let Some(tile) = self.results.output.claim(placement.result(), placement.tile)
-                && let Err(error) = tile.fill(fill.bytes())
+                && let Err(error) = tile.fill(fill)
             {
                 self.fail(&[*placement], &error.into());
             }

@@ -17,7 +17,7 @@ use crate::{ChunkKeyEncoding, DataType, Error, FillValue};
 /// let document = br#"{"zarr_format": 2, "shape": [100, 100], "chunks": [10, 10], "dtype": "<i4",
 ///                     "compressor": null, "filters": null, "fill_value": 0, "order": "C"}"#;
 /// let metadata = ArrayMetadata::parse_v2(document, None, "t2m/.zarray")?;
-/// assert_eq!((metadata.shape(), metadata.data_type()), (&[100, 100][..], DataType::Int32));
+/// assert_eq!((metadata.shape(), metadata.data_type()), (&[100, 100][..], &DataType::Int32));
 /// # Ok::<(), swath_zarr_front::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -107,7 +107,7 @@ impl ArrayMetadata {
         let chunk_elements = element_count(&parts.chunk_shape, "chunk_shape")?;
         let size_bytes = u64::try_from(parts.data_type.size_bytes()).unwrap_or(u64::MAX);
         if chunk_elements.checked_mul(size_bytes).is_none() {
-            let (shape, data_type) = (&parts.chunk_shape, parts.data_type);
+            let (shape, data_type) = (&parts.chunk_shape, &parts.data_type);
             return Err(Error::invalid(format!(
                 "wanted chunks of less than 2^64 bytes, found {shape:?} elements of `{data_type}`"
             )));
@@ -129,8 +129,8 @@ impl ArrayMetadata {
 
     /// The type of an element.
     #[must_use]
-    pub fn data_type(&self) -> DataType {
-        self.parts.data_type
+    pub fn data_type(&self) -> &DataType {
+        &self.parts.data_type
     }
 
     /// The shape of what one stored object holds, in elements: a chunk, or a shard where
@@ -154,8 +154,8 @@ impl ArrayMetadata {
 
     /// How the objects of chunks are named.
     #[must_use]
-    pub fn chunk_key_encoding(&self) -> ChunkKeyEncoding {
-        self.parts.chunk_key_encoding
+    pub fn chunk_key_encoding(&self) -> &ChunkKeyEncoding {
+        &self.parts.chunk_key_encoding
     }
 
     /// The user's attributes; in Zarr v2 those of `.zattrs`.

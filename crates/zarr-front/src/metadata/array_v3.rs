@@ -36,8 +36,8 @@ pub(super) fn parse(document: Map<String, Value>) -> Result<Parts, Error> {
     let chunk_shape = regular_chunk_shape(required(&document, "chunk_grid")?, shape.len())?;
     Ok(Parts {
         zarr_format: ZarrFormat::V3,
-        fill_value: FillValue::from_json(required(&document, "fill_value")?, data_type, ZarrFormat::V3)?,
-        codecs: codecs::parse_v3(required(&document, "codecs")?, &chunk_shape, data_type)?,
+        fill_value: FillValue::from_json(required(&document, "fill_value")?, &data_type, ZarrFormat::V3)?,
+        codecs: codecs::parse_v3(required(&document, "codecs")?, &chunk_shape, &data_type)?,
         chunk_key_encoding: chunk_key_encoding(required(&document, "chunk_key_encoding")?)?,
         attributes: attributes(&document)?,
         dimension_names: dimension_names(&document, shape.len())?,
@@ -76,18 +76,43 @@ fn regular_chunk_shape(value: &Value, rank: usize) -> Result<Vec<u64>, Error> {
     }
 }
 
+/// Source: Zarr v3 core specification, "Chunk key encoding"; the Zarr extensions registry, `suffix`; zarrs'
+/// `zarrs.default_suffix`.
 fn chunk_key_encoding(value: &Value) -> Result<ChunkKeyEncoding, Error> {
     let (name, configuration) = named(value, "chunk_key_encoding")?;
-    let separator = match configuration.and_then(|configuration| configuration.get("separator")) {
+    let field = |name: &str| configuration.and_then(|configuration| configuration.get(name));
+    let separator = match field("separator") {
         None => None,
         Some(Value::String(text)) if Separator::from_text(text).is_some() => Separator::from_text(text),
         Some(other) => return Err(wrong("separator", "\"/\" or \".\"", other)),
     };
+    let default = ChunkKeyEncoding::Default { separator: separator.unwrap_or(Separator::Slash) };
     match name {
-        "default" => Ok(ChunkKeyEncoding::Default { separator: separator.unwrap_or(Separator::Slash) }),
+        "default" => Ok(default),
         "v2" => Ok(ChunkKeyEncoding::V2 { separator: separator.unwrap_or(Separator::Dot) }),
-        _ => Err(Error::unsupported(format!("chunk key encoding `{}`", json::cut(name)))),
+        "suffix" => match field("base_encoding").or_else(|| field("base-encoding")) {
+            None => suffixed(default, field("suffix")),
+            Some(base) => match named(base, "base_encoding")?.0 {
+                "default" | "v2" => suffixed(chunk_key_encoding(base)?, field("suffix")),
+                name => Err(unknown_key_encoding(name)),
+            },
+        },
+        "zarrs.default_suffix" => suffixed(default, field("suffix")),
+        _ => Err(unknown_key_encoding(name)),
     }
+}
+
+/// A suffix is the end of a name: with a slash in it, keys could name other objects than the array's.
+fn suffixed(base: ChunkKeyEncoding, suffix: Option<&Value>) -> Result<ChunkKeyEncoding, Error> {
+    let found = suffix.unwrap_or(&Value::Null);
+    match found.as_str().filter(|suffix| !suffix.contains(['/', '\\', '\0'])) {
+        Some(suffix) => Ok(ChunkKeyEncoding::Suffix { base: Box::new(base), suffix: suffix.to_owned() }),
+        None => Err(wrong("suffix", "a string without a slash", found)),
+    }
+}
+
+fn unknown_key_encoding(name: &str) -> Error {
+    Error::unsupported(format!("chunk key encoding `{}`", json::cut(name)))
 }
 
 /// `null` for the whole field counts as absent: early writers of Zarr v3 made it.

@@ -1,4 +1,4 @@
-//! Base64 decoding, for the fill values of raw bytes.
+//! Base64, for the fill values of bytes.
 
 /// The bytes that `text` encodes in the standard alphabet, padding required, or `None` when it is malformed.
 ///
@@ -27,6 +27,24 @@ pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     Some(out)
 }
 
+/// `bytes` in the standard alphabet, with padding.
+///
+/// Source: RFC 4648, section 4.
+pub(crate) fn encode(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let bits =
+            group.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
+        for digit in 0..4 {
+            // Six bits are an index of the 64 digits.
+            let place = usize::try_from(bits >> (18 - 6 * digit) & 63).unwrap_or(0);
+            out.push(if group.len() < digit { '=' } else { char::from(DIGITS[place]) });
+        }
+    }
+    out
+}
+
 fn digit_value(digit: u8) -> Option<u32> {
     let value = match digit {
         b'A'..=b'Z' => digit - b'A',
@@ -48,8 +66,10 @@ mod tests {
         let vectors = ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"];
         for (length, text) in vectors.iter().enumerate() {
             assert_eq!(decode(text).unwrap(), b"foobar"[..length]);
+            assert_eq!(encode(&b"foobar"[..length]), *text);
         }
         assert_eq!(decode("+/+/").unwrap(), [0xfb, 0xff, 0xbf]);
+        assert_eq!(encode(&[0xfb, 0xff, 0xbf]), "+/+/");
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub enum ArrayCodecs {
 pub(crate) fn parse_v3(
     value: &Value,
     chunk_shape: &[u64],
-    data_type: DataType,
+    data_type: &DataType,
 ) -> Result<ArrayCodecs, Error> {
     parse_level(value, "codecs", chunk_shape, data_type, 0)
 }
@@ -33,7 +33,7 @@ pub(super) fn parse_level(
     value: &Value,
     field: &str,
     chunk_shape: &[u64],
-    data_type: DataType,
+    data_type: &DataType,
     depth: usize,
 ) -> Result<ArrayCodecs, Error> {
     let entries = value.as_array().ok_or_else(|| wrong(field, "an array of codecs", value))?;
@@ -76,7 +76,7 @@ pub(crate) fn parse_v2(
 pub(crate) fn check_chain(
     chain: &[Codec],
     rank: usize,
-    data_type: DataType,
+    data_type: &DataType,
     field: &str,
 ) -> Result<(), Error> {
     let array_to_bytes = chain.iter().filter(|codec| codec.class() == CodecClass::ArrayToBytes).count();
@@ -94,7 +94,13 @@ pub(crate) fn check_chain(
     let is_plain = |codec: &&Codec| codec.class() != CodecClass::ArrayToArray || is_transpose(codec);
     for codec in chain.iter().take_while(is_plain) {
         stored_axes(codec, rank, field)?;
-        if needs_byte_order(codec) && 1 < data_type.element().swap_unit_bytes {
+        let is_plain = !data_type.is_variable_length() && !matches!(data_type, DataType::Optional(_));
+        if matches!(codec, Codec::Bytes(_)) && !is_plain {
+            return Err(Error::invalid(format!(
+                "wanted a codec in `{field}` that stores elements of data type `{data_type}`, found `bytes`"
+            )));
+        }
+        if needs_byte_order(codec) && data_type.needs_byte_order() {
             return Err(Error::invalid(format!(
                 "wanted `endian` in codec `bytes` for data type `{data_type}`, found none"
             )));

@@ -50,7 +50,7 @@ pub(super) fn parse(
     position: usize,
     field: &str,
     chunk_shape: &[u64],
-    data_type: DataType,
+    data_type: &DataType,
     depth: usize,
 ) -> Result<Sharding, Error> {
     if SHARDING_DEPTH_MAX <= depth {
@@ -92,7 +92,7 @@ pub(super) fn position(entries: &[Value], field: &str) -> Result<Option<usize>, 
 fn parse_configuration(
     configuration: &Map<String, Value>,
     shard_shape: &[u64],
-    data_type: DataType,
+    data_type: &DataType,
     depth: usize,
 ) -> Result<Sharding, Error> {
     let field = "sharding_indexed chunk_shape";
@@ -147,7 +147,7 @@ fn parse_index_codecs(value: &Value) -> Result<Vec<Codec>, Error> {
         }
     }
     // The index is an array of unsigned 64-bit integers with one dimension more than the shard.
-    check_chain(&chain, 0, DataType::UInt64, field)?;
+    check_chain(&chain, 0, &DataType::UInt64, field)?;
     Ok(chain)
 }
 
