@@ -21,13 +21,13 @@ STRUCTURE = np.dtype([("x", "<i2"), ("when", "<M8[D]"), ("inner", [("name", "<U3
         ("S5", b"ab"),
         ("V3", b"abc"),
         ("<M8[ns]", np.datetime64("2001-02-03T04:05", "ns")),
-        ("<M8[10ms]", np.datetime64("NaT")),
+        ("<M8[10ms]", np.datetime64("NaT", "ms")),
         ("<m8[D]", np.timedelta64(-3, "D")),
         (STRUCTURE, np.array([(1, "1999-01-01", ("ab", b"c"))], STRUCTURE)[0]),
     ],
 )
 def test_dtypes_and_fill_values_are_zarr_pythons(tmp_path, zarr_format, dtype, fill_value):
-    arguments = {"shape": (5,), "chunks": (2,), "zarr_format": zarr_format}
+    arguments = {"shape": (5,), "chunks": (2,), "zarr_format": zarr_format, "compressors": None}
     theirs = zarr.create_array(tmp_path / "a", dtype=dtype, fill_value=fill_value, **arguments)
     theirs[:2] = np.zeros(2, theirs.dtype)
     array = swath.open_array(tmp_path / "a")

@@ -13,7 +13,7 @@ from numcodecs import LZ4, Blosc, GZip, Zlib, Zstd
 from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, TransposeCodec, ZstdCodec
 
 DTYPES = ["bool", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16", "V3"]
-DTYPES += ["U3", "S3", "M8[ns]", "m8[25us]", [("x", "i2"), ("when", "M8[s]"), ("in", [("y", "f4"), ("t", "U2")])]]
+DTYPES += ["U3", "S3", "M8[ns]", "m8[25us]", [("x", "i2"), ("b", ">i8"), ("in", [("y", "f4"), ("t", "U2")])]]
 CNAMES = ["blosclz", "lz4", "lz4hc", "zlib", "zstd"]
 
 

@@ -18,6 +18,7 @@ use crate::pcodec::PcodecCodec;
 use crate::reshape::ReshapeCodec;
 use crate::shuffle::ShuffleCodec;
 use crate::transpose::TransposeCodec;
+use crate::variable::VariableCodec;
 use crate::zlib::ZlibCodec;
 use crate::zstd::ZstdCodec;
 
@@ -67,6 +68,8 @@ pub enum Codec {
     Shuffle(ShuffleCodec),
     /// A checksum of the content: `crc32c`, `crc32`, `adler32`, `fletcher32`, `jenkins_lookup3`.
     Checksum(ChecksumCodec),
+    /// Elements of any length: the array->bytes codec of [`VariableChain`](crate::VariableChain).
+    Variable(VariableCodec),
 }
 
 /// Between what a codec stands, in the order that a chain has them in.
@@ -140,9 +143,10 @@ impl Codec {
             "quantize" => QuantizeCodec::from_json(configuration).map(Self::Quantize),
             "astype" => AsTypeCodec::from_json(configuration).map(Self::AsType),
             "fixedscaleoffset" => FixedScaleOffsetCodec::from_json(configuration).map(Self::FixedScaleOffset),
-            _ => match ChecksumCodec::from_json(bare, configuration) {
-                Some(checksum) => checksum.map(Self::Checksum),
-                None => Err(Error::unsupported(name.to_owned(), KNOWN)),
+            _ => match (ChecksumCodec::from_json(bare, configuration), VariableCodec::from_name(bare)) {
+                (Some(checksum), _) => checksum.map(Self::Checksum),
+                (None, Some(codec)) => codec.checked(configuration).map(Self::Variable),
+                (None, None) => Err(Error::unsupported(name.to_owned(), KNOWN)),
             },
         }
     }
@@ -160,7 +164,7 @@ impl Codec {
             | Self::AsType(_)
             | Self::FixedScaleOffset(_)
             | Self::PackTruth => CodecClass::ArrayToArray,
-            Self::Bytes(_) | Self::PackBits(_) | Self::Pcodec(_) => CodecClass::ArrayToBytes,
+            Self::Bytes(_) | Self::PackBits(_) | Self::Pcodec(_) | Self::Variable(_) => CodecClass::ArrayToBytes,
             Self::Gzip(_)
             | Self::Zlib(_)
             | Self::Zstd(_)
@@ -218,6 +222,7 @@ impl Codec {
             Self::Lzma(_) => "lzma",
             Self::Shuffle(_) => "shuffle",
             Self::Checksum(codec) => codec.algorithm.name(),
+            Self::Variable(codec) => codec.name(),
         }
     }
 
@@ -248,6 +253,7 @@ impl Codec {
             Self::Lzma(codec) => ("numcodecs.lzma", codec.to_json()),
             Self::Shuffle(codec) => ("numcodecs.shuffle", codec.to_json()),
             Self::Checksum(codec) => (codec.v3_name(), codec.to_json()),
+            Self::Variable(codec) => (codec.name(), Value::Null),
         };
         if configuration.is_null() {
             json!({"name": name})
@@ -278,7 +284,7 @@ impl Codec {
             Self::Bz2(codec) => codec.describe(),
             Self::Lzma(codec) => codec.describe(),
             Self::Shuffle(codec) => codec.describe(),
-            Self::Squeeze | Self::PackTruth | Self::Checksum(_) => self.name().to_owned(),
+            Self::Squeeze | Self::PackTruth | Self::Checksum(_) | Self::Variable(_) => self.name().to_owned(),
         }
     }
 }
@@ -305,6 +311,8 @@ mod tests {
                 "format": 1, "check": -1, "preset": 2, "filters": null}}),
             json!({"name": "numcodecs.shuffle", "configuration": {"elementsize": 8}}),
             json!({"name": "numcodecs.crc32"}),
+            json!({"name": "vlen-utf8"}),
+            json!({"name": "vlen-bytes"}),
             json!({"name": "reshape", "configuration": {"shape": [[0, 1], 3, -1]}}),
             json!({"name": "zarrs.squeeze"}),
             json!({"name": "numcodecs.delta", "configuration": {"dtype": "<i4", "astype": ">i2"}}),

@@ -31,7 +31,8 @@ pub use swath_zarr_front::{
     Array, ArrayCodecs, ArrayData, ArrayMetadata, AxisKind, AxisSelection, ChunkKeyEncoding, Consolidated,
     ConsolidatedNode, DataType, DecodedCache, Error, ErrorKind, FillValue, Group, GroupMetadata,
     IndexLocation, Node, NodeMetadata, Points, ReadOptions, ReadPlan, ResolvedAxis, ResolvedSelection,
-    Selection, Separator, Sharding, SmallFloat, Store, StructField, StructType, TimeUnit, ZarrFormat,
+    Selection, Separator, Sharding, SmallFloat, Store, StructField, StructType, TimeUnit, VariableArrayData,
+    ZarrFormat,
 };
 
 /// The README's example is compiled and run.

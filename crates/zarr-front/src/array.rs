@@ -170,7 +170,7 @@ impl Array {
 
     /// One short phrase for each codec that a chunk goes through, in encoding order.
     pub fn codecs(&self) -> Vec<String> {
-        self.inner.compiled.chain.describe()
+        self.inner.compiled.phrases()
     }
 
     /// Stored chunks (shards, where the array is sharded) along each axis.

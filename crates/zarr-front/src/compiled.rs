@@ -4,8 +4,9 @@ use crate::data_type::{ForeignUnits, swap_units};
 use crate::metadata::transposed;
 use crate::metadata::{ArrayCodecs, ArrayMetadata, IndexLocation, Sharding};
 use crate::raveling::{cell_count, unravel};
+use crate::variable::fill_place;
 use crate::{DataType, Error, ErrorKind};
-use swath_codecs::{Chain, ChunkLayout, Codec, Element, NumberType};
+use swath_codecs::{Chain, ChunkLayout, Codec, Element, NumberType, VariableChain, VariableElements};
 
 /// Grids, chains and strides of one array.
 #[derive(Clone, Debug)]
@@ -31,6 +32,10 @@ pub(crate) struct Compiled {
     pub(crate) fill: Box<[u8]>,
     /// Of structures, the fields that are decoded to a foreign byte order: they are swapped once a read has ended.
     pub(crate) foreign: Vec<ForeignUnits>,
+    /// From stored bytes to a chunk where elements have lengths of their own; `chain` is then never run.
+    pub(crate) variable: Option<VariableChain>,
+    /// The most stored bytes that a sound chunk can have.
+    pub(crate) encoded_len_max: u64,
 }
 
 /// One level of sharding.
@@ -80,7 +85,19 @@ impl Compiled {
         let foreign = foreign_units(metadata.data_type(), &codecs);
         let mut fill = metadata.fill_value().bytes().to_vec();
         swap_units(&mut fill, element.size_bytes, &foreign);
-        let chain = Chain::compile(&codecs, &ChunkLayout { shape: chunk_shape.clone(), element })?;
+        let layout = ChunkLayout { shape: chunk_shape.clone(), element };
+        let variable = variable_chain(metadata.data_type(), &codecs, &chunk_shape)?;
+        let chain = match &variable {
+            None => Chain::compile(&codecs, &layout)?,
+            Some(_) => chain_of_places(&layout)?,
+        };
+        if variable.is_some() {
+            fill = fill_place(fill.len())?.to_vec();
+        }
+        let encoded_len_max = match &variable {
+            None => chain.encoded_len_max(),
+            Some(_) => VARIABLE_LEN_MAX,
+        };
         for level in &mut levels {
             for (chunks, extent) in level.chunks_per_entry.iter_mut().zip(&chunk_shape) {
                 *chunks /= (*extent).max(1);
@@ -101,12 +118,19 @@ impl Compiled {
             is_flat,
             fill: fill.into_boxed_slice(),
             foreign,
+            variable,
+            encoded_len_max,
         })
     }
 
     /// Chunks of one object in all; [`Compiled::new`] has checked that 64 bits count them.
     pub(crate) fn chunks_in_object(&self) -> u64 {
         self.chunks_per_object.iter().product()
+    }
+
+    /// One short phrase for each codec of a chunk, in encoding order.
+    pub(crate) fn phrases(&self) -> Vec<String> {
+        self.variable.as_ref().map_or_else(|| self.chain.describe(), VariableChain::describe)
     }
 
     /// Gives elements that were read this machine's byte order where chunks are not decoded to it.
@@ -133,6 +157,30 @@ fn foreign_units(data_type: &DataType, codecs: &[Codec]) -> Vec<ForeignUnits> {
         _ => None,
     });
     structure.foreign_units(order)
+}
+
+/// Stored bytes of a chunk of elements of any length, at most: nothing but the stored object tells how many there are.
+const VARIABLE_LEN_MAX: u64 = 1 << 30;
+
+/// From stored bytes to a chunk of elements that have lengths of their own; `None` of all other data types.
+fn variable_chain(
+    data_type: &DataType,
+    codecs: &[Codec],
+    chunk_shape: &[u64],
+) -> Result<Option<VariableChain>, Error> {
+    let elements = match data_type {
+        DataType::String => VariableElements::Strings,
+        DataType::Bytes => VariableElements::Bytes,
+        _ => return Ok(None),
+    };
+    Ok(Some(VariableChain::compile(codecs, chunk_shape, elements)?))
+}
+
+/// What stands for the chain of a chunk that is decoded to places: one by which stored bytes are not the elements and
+/// chunks are not decoded in place, so that they come to where chunks of elements of any length are told apart.
+fn chain_of_places(layout: &ChunkLayout) -> Result<Chain, Error> {
+    let codec = |name| Codec::from_v3(name, &serde_json::Value::Null);
+    Ok(Chain::compile(&[codec("bytes")?, codec("crc32c")?, codec("zstd")?], layout)?)
 }
 
 /// Rows of a chunk that are copied one by one, at least: copying shorter ones costs more than copying the chunk first.

@@ -36,6 +36,7 @@ mod store;
 mod store_url;
 mod stored_size;
 mod stretches;
+mod variable;
 mod whole_shards;
 
 pub use array::Array;
@@ -53,3 +54,4 @@ pub use node::Node;
 pub use read::{ArrayData, ReadOptions, ReadPlan};
 pub use selection::{AxisKind, AxisSelection, Points, ResolvedAxis, ResolvedSelection, Selection};
 pub use store::{Store, StoreRecipe};
+pub use variable::VariableArrayData;

@@ -27,7 +27,7 @@ pub struct ReadOptions<'a> {
 }
 
 impl<'a> ReadOptions<'a> {
-    fn run(&self) -> RunOptions<'a> {
+    pub(crate) fn run(&self) -> RunOptions<'a> {
         RunOptions {
             control: self.control.clone(),
             priority: self.priority,
@@ -113,6 +113,7 @@ impl Array {
         options: &ReadOptions<'_>,
     ) -> Result<Vec<ArrayData>, Error> {
         let plan = ReadPlan::new(self, selections)?;
+        plan.check_fixed_size()?;
         let (engine, results) = (self.engine(), Results::new(plan.owned_output()?));
         let batch = ReadBatch::new(self, &results, &engine)?;
         let run = engine.run(&batch, &options.run());
@@ -321,6 +322,7 @@ impl<'a> ReadPlan<'a> {
                 target.len()
             )));
         }
+        self.check_fixed_size()?;
         let engine = self.array.engine();
         let memory = engine.extension::<PlanMemory>();
         let output =
@@ -335,20 +337,37 @@ impl<'a> ReadPlan<'a> {
     }
 
     async fn read_async(&self, options: &ReadOptions<'_>) -> Result<Vec<u8>, Error> {
+        self.check_fixed_size()?;
         let (engine, results) = (self.array.engine(), Results::new(self.owned_output()?));
         let batch = Arc::new(ReadBatch::new(self.array, &results, &engine)?);
         let run = engine.spawn(batch, &options.run()).await;
         self.owned(run, results)
     }
 
-    fn owned_output(&self) -> Result<Output<'static>, Error> {
+    /// The array that the plan is of.
+    pub(crate) fn array(&self) -> &'a Array {
+        self.array
+    }
+
+    /// Elements that have lengths of their own are read by [`ReadPlan::read_variable`].
+    fn check_fixed_size(&self) -> Result<(), Error> {
+        let data_type = self.array.data_type();
+        if !data_type.is_variable_length() {
+            return Ok(());
+        }
+        Err(self.named(Error::unsupported(format!(
+            "elements of data type `{data_type}` as bytes of a fixed size: `read_variable` reads them"
+        ))))
+    }
+
+    pub(crate) fn owned_output(&self) -> Result<Output<'static>, Error> {
         let element = self.array.data_type().size_bytes();
         let output = Output::owned(self.total_bytes, element, self.array.shape().len());
         let output = output.map_err(|error| self.named(Error::from(error)))?;
         self.project(output)
     }
 
-    fn owned(
+    pub(crate) fn owned(
         &self,
         run: Result<(), swath_ioengine::Error>,
         results: Arc<Results<'static>>,

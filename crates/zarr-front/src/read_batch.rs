@@ -9,6 +9,7 @@ use crate::placement::{Placement, Placements, part_of};
 use crate::shards::{Shard, Shards};
 use crate::slabs::Slabs;
 use crate::stretches::Stretches;
+use crate::variable::Contents;
 use crate::whole_shards::WholeShards;
 use crate::{Error, ErrorKind};
 use std::collections::BTreeMap;
@@ -42,16 +43,27 @@ pub(crate) struct Results<'m> {
     output: Output<'m>,
     /// The first error of each result.
     errors: Mutex<BTreeMap<usize, Error>>,
+    /// The bytes of chunks whose elements have lengths of their own.
+    contents: Option<Contents>,
 }
 
 impl<'m> Results<'m> {
     pub(crate) fn new(output: Output<'m>) -> Arc<Results<'m>> {
-        Arc::new(Results { output, errors: Mutex::default() })
+        Arc::new(Results { output, errors: Mutex::default(), contents: None })
+    }
+
+    /// Of elements that have lengths of their own, whose bytes go to `contents`.
+    pub(crate) fn with_contents(output: Output<'m>, contents: Contents) -> Arc<Results<'m>> {
+        Arc::new(Results { output, errors: Mutex::default(), contents: Some(contents) })
+    }
+
+    pub(crate) fn contents(&self) -> Option<&Contents> {
+        self.contents.as_ref()
     }
 
     /// The errors of single results, and the output; `None` while the batch is there.
     pub(crate) fn finish(self: Arc<Self>) -> Option<(BTreeMap<usize, Error>, Output<'m>)> {
-        let Results { output, errors } = Arc::into_inner(self)?;
+        let Results { output, errors, .. } = Arc::into_inner(self)?;
         Some((errors.into_inner().unwrap_or_else(PoisonError::into_inner), output))
     }
 }
@@ -118,13 +130,12 @@ impl<'m> ReadBatch<'m> {
         }
         let note = window.note::<Note>();
         let run = 0..number(note.placements.len());
-        let chain = &self.array.compiled.chain;
         let (range, part) = match self.part(&note.placements) {
             Some(part) => {
                 let (offset, len) = (u64::from(part.start), u64::from(part.end - part.start));
                 (ByteRange::Bounded { offset, len }, ChunkPart::From(part.start))
             }
-            None => (ByteRange::Whole { len_max: chain.encoded_len_max() }, ChunkPart::Whole),
+            None => (ByteRange::Whole { len_max: self.array.compiled.encoded_len_max }, ChunkPart::Whole),
         };
         note.reads.push(Wanted::Chunk { run, part });
         self.read_chunk(window, range, token(0));
@@ -287,6 +298,10 @@ impl<'m> ReadBatch<'m> {
                 }
                 Err(tile) => tile,
             };
+        }
+        if let (Some(variable), Some(contents)) = (&self.array.compiled.variable, &self.results.contents) {
+            let others = others.iter().map(|placement| self.claim(placement));
+            return contents.place(variable, stored, scratch, first, others);
         }
         let chunk = chain.decode_view(stored, scratch)?;
         first.write(&chunk)?;

@@ -310,7 +310,7 @@ impl ReadBatch<'_> {
         (offset, len): (u64, u64),
     ) -> Result<(ByteRange, ChunkPart), Error> {
         let chain = &self.array.compiled.chain;
-        let len_max = chain.encoded_len_max();
+        let len_max = self.array.compiled.encoded_len_max;
         if len_max < len {
             return Err(unsound(len, len_max));
         }

@@ -81,22 +81,22 @@ impl Chain {
 }
 
 /// The array that codecs which only move or rename axes leave.
-struct StoredArray {
+pub(super) struct StoredArray {
     /// Which logical axis each stored axis is.
-    axes: Vec<usize>,
+    pub(super) axes: Vec<usize>,
     /// The shape that the next codec sees: that of the stored axes, or what a reshape made of it.
     shape: Vec<u64>,
 }
 
 impl StoredArray {
-    fn new(shape: &[u64]) -> Self {
+    pub(super) fn new(shape: &[u64]) -> Self {
         Self { axes: (0..shape.len()).collect(), shape: shape.to_vec() }
     }
 
     /// Takes in the codecs that come to strides, and returns where the others start.
     ///
     /// A transpose of reshaped axes is left, with the reshape's shape: strides cannot tell it.
-    fn take_axes(&mut self, codecs: &[Codec]) -> Result<usize, Error> {
+    pub(super) fn take_axes(&mut self, codecs: &[Codec]) -> Result<usize, Error> {
         let mut is_reshaped = false;
         for (at, codec) in codecs.iter().enumerate() {
             match codec {

@@ -5,11 +5,13 @@ mod decode;
 mod encode;
 mod filtered;
 mod stage;
+mod variable;
 
 use crate::layout::ChunkLayout;
 use crate::reorder::Reorder;
 pub use decode::DecodedChunk;
 use stage::Stage;
+pub use variable::{VariableChain, VariableChunk};
 
 /// What decoding does with the checksums of `crc32c` and its like.
 ///

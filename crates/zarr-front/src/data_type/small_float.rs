@@ -246,7 +246,8 @@ mod tests {
     /// What ml_dtypes 0.6 makes of 1, NaN, infinity and its largest number, and of the codes 1 and 127.
     #[test]
     fn the_codes_are_those_of_ml_dtypes() {
-        let cases: [(SmallFloat, u8, Option<u8>, Option<u8>, f64); 11] = [
+        type Case = (SmallFloat, u8, Option<u8>, Option<u8>, f64);
+        let cases: [Case; 11] = [
             (SmallFloat::Float4E2M1Fn, 2, None, None, 0.5),
             (SmallFloat::Float6E2M3Fn, 8, None, None, 0.125),
             (SmallFloat::Float6E3M2Fn, 12, None, None, 0.0625),

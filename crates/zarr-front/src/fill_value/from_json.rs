@@ -11,10 +11,10 @@ use crate::{DataType, StructType};
 /// The bytes of the element of `data_type` that `value` spells; `None` where it spells none.
 pub(super) fn element_bytes(value: &Value, data_type: &DataType, zarr_format: ZarrFormat) -> Option<Vec<u8>> {
     let size_bytes = data_type.size_bytes();
-    let float = |float: Float| float.from_json(value, zarr_format);
+    let float = |float: Float| float.parse(value, zarr_format);
     let complex = |float: Float| match value.as_array()?.as_slice() {
         [real, imaginary] => {
-            let parts = [float.from_json(real, zarr_format)?, float.from_json(imaginary, zarr_format)?];
+            let parts = [float.parse(real, zarr_format)?, float.parse(imaginary, zarr_format)?];
             Some(parts.concat())
         }
         _ => None,

@@ -90,16 +90,20 @@ pub(crate) fn check_chain(
             "wanted `{field}` in the order array-to-array, array-to-bytes, bytes-to-bytes, found another"
         )));
     }
+    let is_optional = matches!(data_type, DataType::Optional(_));
+    for codec in chain.iter().filter(|codec| codec.class() == CodecClass::ArrayToBytes) {
+        let is_variable = matches!(codec, Codec::Variable(_));
+        if is_variable != data_type.is_variable_length() || is_optional && matches!(codec, Codec::Bytes(_)) {
+            return Err(Error::invalid(format!(
+                "wanted a codec in `{field}` that stores elements of data type `{data_type}`, found `{}`",
+                codec.name()
+            )));
+        }
+    }
     // Behind another array-to-array codec, axes and elements may be others: compiling the chain checks those.
     let is_plain = |codec: &&Codec| codec.class() != CodecClass::ArrayToArray || is_transpose(codec);
     for codec in chain.iter().take_while(is_plain) {
         stored_axes(codec, rank, field)?;
-        let is_plain = !data_type.is_variable_length() && !matches!(data_type, DataType::Optional(_));
-        if matches!(codec, Codec::Bytes(_)) && !is_plain {
-            return Err(Error::invalid(format!(
-                "wanted a codec in `{field}` that stores elements of data type `{data_type}`, found `bytes`"
-            )));
-        }
         if needs_byte_order(codec) && data_type.needs_byte_order() {
             return Err(Error::invalid(format!(
                 "wanted `endian` in codec `bytes` for data type `{data_type}`, found none"

@@ -30,7 +30,7 @@ impl Float {
     }
 
     /// The bytes, in this machine's byte order, of the float that `value` spells.
-    pub(crate) fn from_json(self, value: &Value, zarr_format: ZarrFormat) -> Option<Vec<u8>> {
+    pub(crate) fn parse(self, value: &Value, zarr_format: ZarrFormat) -> Option<Vec<u8>> {
         match value {
             Value::Number(number) => self.finite_bytes(number.as_f64()?),
             Value::String(text) => match text.as_str() {

@@ -104,7 +104,7 @@ fn v3_extensions_are_named_or_ignored_as_they_ask() {
         ("chunk_grid", json!({"name": "rectilinear"}), "`rectilinear`"),
         ("chunk_key_encoding", json!({"name": "fanout"}), "`fanout`"),
         ("storage_transformers", json!([{"name": "manifest"}]), "`manifest`"),
-        ("codecs", json!(["vlen-utf8"]), "vlen-utf8"),
+        ("codecs", json!(["imaginary"]), "imaginary"),
         ("extra", json!({"must_understand": true}), "`extra`"),
         ("extra", json!({"name": "x"}), "`extra`"),
         ("extra", json!(1), "`extra`"),
