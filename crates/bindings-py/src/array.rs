@@ -85,9 +85,9 @@ impl Opened {
 }
 
 impl Array {
-    pub(crate) fn opened(py: Python<'_>, location: Location, array: swath::Array) -> PyResult<Array> {
+    pub(crate) fn opened(location: Location, array: swath::Array) -> Array {
         let opened = Opened::new(&location, array);
-        Ok(Array { lazy: Lazy::opened(location, opened), attributes: PyOnceLock::new() })
+        Array { lazy: Lazy::opened(location, opened), attributes: PyOnceLock::new() }
     }
 
     pub(crate) fn unopened(location: Location) -> Array {
@@ -318,6 +318,14 @@ impl Array {
     }
 
     /// The type of what reads give, in this machine's byte order.
+    ///
+    /// zarr-python's where that has one. What NumPy has no type for is ml_dtypes': integers of 2 and 4 bits,
+    /// small floats, their complex numbers.
+    ///
+    /// Raises
+    /// ------
+    /// UnsupportedError
+    ///     The package ml_dtypes is wanted, and not installed.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDescr>> {
         Ok(self.get(py)?.dtype(py)?.clone())
@@ -357,7 +365,8 @@ impl Array {
 
     /// What elements that are not stored read as.
     ///
-    /// A NumPy scalar of the array's dtype; None where a v2 array defines none, and they read as zeros.
+    /// A NumPy scalar of the array's dtype, a `str` or `bytes` where elements have lengths of their own;
+    /// None where a v2 array defines none, and they read as zeros.
     #[getter]
     fn fill_value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let opened = self.get(py)?;

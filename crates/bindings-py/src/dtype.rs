@@ -1,7 +1,7 @@
 //! Data types as NumPy's, and their scalars.
 
 use crate::errors::{Class, error};
-use numpy::{PyArrayDescr, PyArrayDescrMethods};
+use numpy::PyArrayDescr;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};

@@ -24,6 +24,7 @@ mod read;
 mod remote;
 mod selection;
 mod stats;
+mod variable;
 
 use pyo3::prelude::*;
 

@@ -146,7 +146,7 @@ pub(crate) fn open_array(
     let caches = Caches::new(decoded_cache_bytes, cache, cache_dir, cache_freshness);
     let location = location(mode, url, storage_options, caches)?;
     let array = open_with(py, &location, swath::Array::open_in)?;
-    Array::opened(py, location, array)
+    Ok(Array::opened(location, array))
 }
 
 /// Open the group stored in a directory or at a URL.
@@ -250,7 +250,7 @@ pub(crate) fn wrap<'py>(py: Python<'py>, location: &Location, node: Node) -> PyR
     match node {
         Node::Array(array) => {
             let location = location.with_path(array.path());
-            Array::opened(py, location, array)?.into_bound_py_any(py)
+            Array::opened(location, array).into_bound_py_any(py)
         }
         Node::Group(group) => {
             let location = location.with_path(group.path());

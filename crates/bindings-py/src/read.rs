@@ -3,7 +3,7 @@
 use crate::array::Opened;
 use crate::errors::{Class, error, raised, raised_about};
 use crate::output::{Target, allocate, checked};
-use crate::selection;
+use crate::{selection, variable};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::intern;
@@ -123,18 +123,25 @@ fn into_array<'py>(
     shape: &[usize],
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
+    if opened.array.data_type().is_variable_length() {
+        return variable::into_array(py, opened, plan, shape, out);
+    }
     let dtype = opened.dtype(py)?;
     let array = match out {
         Some(out) => checked(out, shape, dtype, &opened.name)?,
         None => allocate(py, &PyTuple::new(py, shape)?, dtype)?,
     };
     let mut target = Target::of(&array, &opened.name)?;
-    run(py, plan, target.bytes()?)?;
+    let target = target.bytes()?;
+    detached(py, |options| plan.read_into(target, options))?;
     Ok(array)
 }
 
 /// Reads without the GIL; signals, which Python handles on its main thread, end the read with what they raise.
-fn run(py: Python<'_>, plan: &ReadPlan<'_>, target: &mut [u8]) -> PyResult<()> {
+pub(crate) fn detached<T: Send>(
+    py: Python<'_>,
+    read: impl FnOnce(&ReadOptions<'_>) -> Result<T, swath::Error> + Send,
+) -> PyResult<T> {
     let (read, signalled) = py.detach(|| {
         let signalled = RefCell::new(None);
         let interrupt = || match Python::attach(|py| py.check_signals()) {
@@ -144,8 +151,7 @@ fn run(py: Python<'_>, plan: &ReadPlan<'_>, target: &mut [u8]) -> PyResult<()> {
                 true
             }
         };
-        let read =
-            plan.read_into(target, &ReadOptions { interrupt: Some(&interrupt), ..ReadOptions::default() });
+        let read = read(&ReadOptions { interrupt: Some(&interrupt), ..ReadOptions::default() });
         (read, signalled.into_inner())
     });
     match signalled {

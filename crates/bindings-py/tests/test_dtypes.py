@@ -12,6 +12,11 @@ import zarr
 STRUCTURE = np.dtype([("x", "<i2"), ("when", "<M8[D]"), ("inner", [("name", "<U3"), ("raw", "S2")])])
 
 
+def write_v2(path, **fields):
+    document = {"zarr_format": 2, "order": "C", "compressor": None, "filters": None, "fill_value": None}
+    (path / ".zarray").write_text(json.dumps(document | fields))
+
+
 @pytest.mark.filterwarnings("ignore::zarr.errors.UnstableSpecificationWarning")
 @pytest.mark.parametrize("zarr_format", [2, 3])
 @pytest.mark.parametrize(
@@ -43,8 +48,7 @@ def test_dtypes_and_fill_values_are_zarr_pythons(tmp_path, zarr_format, dtype, f
 def test_v2_fill_values_of_other_writers(tmp_path, dtype, fill_value):
     if fill_value == "" and ("M8" in dtype or "V" in dtype or isinstance(dtype, list)):
         pytest.skip("no writer does so")
-    document = {"zarr_format": 2, "shape": [3], "chunks": [2], "dtype": dtype, "compressor": None, "filters": None}
-    (tmp_path / ".zarray").write_text(json.dumps(document | {"fill_value": fill_value, "order": "C"}))
+    write_v2(tmp_path, shape=[3], chunks=[2], dtype=dtype, fill_value=fill_value)
     array = swath.open_array(tmp_path)
     wanted = np.dtype([tuple(field) for field in dtype] if isinstance(dtype, list) else dtype)
     assert array.dtype == wanted.newbyteorder("=")
@@ -58,8 +62,7 @@ def test_fields_of_every_byte_order(tmp_path):
     for name in dtype.names:
         values[name] = np.arange(values[name].size).reshape(values[name].shape)
     described = [list(field) for field in dtype.descr]
-    document = {"zarr_format": 2, "shape": [7], "chunks": [4], "dtype": described, "compressor": None}
-    (tmp_path / ".zarray").write_text(json.dumps(document | {"filters": None, "fill_value": None, "order": "C"}))
+    write_v2(tmp_path, shape=[7], chunks=[4], dtype=described)
     (tmp_path / "0").write_bytes(values[:4].tobytes())
     (tmp_path / "1").write_bytes(values[4:].tobytes() + values[:1].tobytes())
     array = swath.open_array(tmp_path)
@@ -73,7 +76,15 @@ def test_fields_of_every_byte_order(tmp_path):
 
 @pytest.mark.parametrize(
     "dtype",
-    ["int4", "bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3b11fnuz", "float8_e5m2", "float8_e5m2fnuz"],
+    [
+        "int4",
+        "bfloat16",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e4m3b11fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+    ],
 )
 def test_dtypes_of_ml_dtypes(tmp_path, dtype):
     ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -143,3 +154,52 @@ def test_small_types_of_zarrs(data_folder, name):
     assert array.dtype == wanted
     assert array[...].dtype == wanted
     assert array[2:6, ::-5].shape == (4, 5)
+
+
+@pytest.mark.filterwarnings("ignore::zarr.errors.UnstableSpecificationWarning")
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("shards", [None, (4, 6)])
+def test_strings_of_any_length(tmp_path, zarr_format, shards):
+    if zarr_format == 2 and shards:
+        pytest.skip("Zarr v2 has no shards")
+    arguments = {"shape": (5, 7), "chunks": (2, 3), "shards": shards, "zarr_format": zarr_format}
+    theirs = zarr.create_array(tmp_path, dtype=str, fill_value="fill", **arguments)
+    values = np.array([[f"{'é' * row}{column}" for column in range(7)] for row in range(4)], dtype=object)
+    theirs[:4, :6] = values[:, :6]
+    array = swath.open_array(tmp_path)
+    assert array.dtype == theirs.dtype == np.dtypes.StringDType()
+    assert array.fill_value == theirs.fill_value == "fill"
+    assert array.nbytes == theirs.nbytes
+    for index in [..., 0, (1, 2), (slice(None, None, -2), slice(1, 6)), (slice(2, 2),), (-1, slice(None))]:
+        found, wanted = array[index], theirs[...][index]
+        assert np.shape(found) == np.shape(wanted)
+        np.testing.assert_array_equal(found, wanted)
+    out = np.empty((5, 7), array.dtype)
+    assert array.read(out=out) is out
+    np.testing.assert_array_equal(out, theirs[...])
+    stacked = array.read_many([(0, slice(0, 3)), (3, slice(4, 7))])
+    np.testing.assert_array_equal(stacked, np.stack([theirs[0, 0:3], theirs[3, 4:7]]))
+    one, two = array.read_many([0, (slice(1, 3), 2)], stack=False)
+    np.testing.assert_array_equal(one, theirs[0])
+    np.testing.assert_array_equal(two, theirs[1:3, 2])
+
+
+@pytest.mark.filterwarnings("ignore::zarr.errors.UnstableSpecificationWarning")
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_byte_strings_of_any_length(tmp_path, zarr_format):
+    dtype = zarr.dtype.VariableLengthBytes()
+    arguments = {"shape": (5,), "chunks": (2,), "zarr_format": zarr_format}
+    theirs = zarr.create_array(tmp_path, dtype=dtype, fill_value=b"\xff\0", **arguments)
+    theirs[:3] = np.array([b"", b"\0\0", b"abc" * 1000], dtype=object)
+    array = swath.open_array(tmp_path)
+    assert array.dtype == theirs.dtype == np.dtype("O")
+    assert array.fill_value == theirs.fill_value
+    assert array[...].tolist() == theirs[...].tolist()
+    assert array[::-2].tolist() == theirs[...][::-2].tolist()
+
+
+def test_object_codecs_that_are_not_read_are_named(tmp_path):
+    for codec in ["pickle", "json2", "msgpack2"]:
+        write_v2(tmp_path, shape=[3], chunks=[3], dtype="|O", filters=[{"id": codec}])
+        with pytest.raises(swath.UnsupportedError, match=codec):
+            swath.open_array(tmp_path)

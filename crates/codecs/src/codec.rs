@@ -164,7 +164,9 @@ impl Codec {
             | Self::AsType(_)
             | Self::FixedScaleOffset(_)
             | Self::PackTruth => CodecClass::ArrayToArray,
-            Self::Bytes(_) | Self::PackBits(_) | Self::Pcodec(_) | Self::Variable(_) => CodecClass::ArrayToBytes,
+            Self::Bytes(_) | Self::PackBits(_) | Self::Pcodec(_) | Self::Variable(_) => {
+                CodecClass::ArrayToBytes
+            }
             Self::Gzip(_)
             | Self::Zlib(_)
             | Self::Zstd(_)

@@ -5,9 +5,9 @@
 //! all have arrived.
 
 use crate::array::Array;
+use crate::raveling::cell_count;
 use crate::read::{ReadOptions, ReadPlan};
 use crate::read_batch::{ReadBatch, Results};
-use crate::selection::{element_count, output_shape};
 use crate::{DataType, Error, ErrorKind, Selection};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -127,13 +127,13 @@ impl ReadPlan<'_> {
         let places = self.owned(run, results)?;
         let mut places = places.as_chunks::<PLACE_BYTES>().0;
         let mut read = Vec::with_capacity(self.len());
-        for selection in self.selections() {
-            let count = usize::try_from(element_count(selection)?).unwrap_or(usize::MAX);
+        for number in 0..self.len() {
+            let shape = self.shape(number);
+            let count = cell_count(&shape).and_then(|count| usize::try_from(count).ok()).ok_or_else(lost)?;
             let (own, rest) = places.split_at_checked(count).ok_or_else(lost)?;
             places = rest;
             let (offsets, bytes) = gathered(own, &chunks)?;
-            let (data_type, shape) = (data_type.clone(), output_shape(selection));
-            read.push(VariableArrayData { data_type, shape, offsets, bytes });
+            read.push(VariableArrayData { data_type: data_type.clone(), shape, offsets, bytes });
         }
         Ok(read)
     }

@@ -155,7 +155,16 @@ class Array:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of what reads give, in this machine's byte order."""
+        """The type of what reads give, in this machine's byte order.
+
+        zarr-python's where that has one. What NumPy has no type for is ml_dtypes': integers of 2 and 4 bits,
+        small floats, their complex numbers.
+
+        Raises
+        ------
+        UnsupportedError
+            The package ml_dtypes is wanted, and not installed.
+        """
 
     @property
     def nbytes(self) -> int:
@@ -178,10 +187,11 @@ class Array:
         """Chunks in all, stored or not; inner chunks in a sharded array."""
 
     @property
-    def fill_value(self) -> np.generic | None:
+    def fill_value(self) -> np.generic | str | bytes | None:
         """What elements that are not stored read as.
 
-        A NumPy scalar of the array's dtype; None where a v2 array defines none, and they read as zeros.
+        A NumPy scalar of the array's dtype, a `str` or `bytes` where elements have lengths of their own;
+        None where a v2 array defines none, and they read as zeros.
         """
 
     @property
