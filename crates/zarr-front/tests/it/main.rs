@@ -24,4 +24,5 @@ mod oracle;
 mod picks;
 mod round_trips;
 mod stretches;
+mod variable;
 mod written;
