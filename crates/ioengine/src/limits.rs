@@ -27,9 +27,7 @@ pub struct Limits {
     /// is read next are then in a 2 MiB second-level cache together. Cached reads of 64 KiB, summed up, take 18 % less
     /// processor time than with 4 MiB (docs/decisions/0006-direct-reads.md).
     pub submit_bytes_max: usize,
-    /// Physical reads that one lane keeps in flight on remote media. Default 2,048 over all lanes, but at least 256 each: more
-    /// than the requests that may be under way, so that none of these waits for a plan, and so that several reads may go in one
-    /// where a server takes that. A read that waits for its turn takes some KB.
+    /// Physical reads that one lane keeps in flight on remote media. Default 256.
     pub remote_depth: usize,
     /// Threads, over all lanes, that wait for reads of network file systems, each for one read. A lane has its share,
     /// but at least 16, and no more than `local_depth`. Default 512: see docs/decisions/0007-slow-file-systems.md.
@@ -91,7 +89,7 @@ impl Default for Limits {
             local_depth: if lanes <= 8 { 64 } else { (1024 / lanes).max(32) },
             submit_batch: 32,
             submit_bytes_max: 256 << 10,
-            remote_depth: (2048 / lanes).max(256),
+            remote_depth: 256,
             waiting_threads_max: 512,
             in_flight_bytes_max: (256 << 20).max((16 << 20) * (lanes + 1)),
             merged_bytes_max: 256 << 10,
