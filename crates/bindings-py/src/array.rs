@@ -1,8 +1,10 @@
 //! `swath.Array`.
 
 use crate::errors::raised;
+use crate::indexers::{BlockIndex, OIndex, VIndex};
 use crate::info::Info;
 use crate::location::{Lazy, Location};
+use crate::selection::Way;
 use crate::stats::remote_stats;
 use crate::{dtype, json, read, selection};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray};
@@ -26,8 +28,8 @@ use swath::{ArrayCodecs, AxisSelection, Selection, ZarrFormat};
 /// place.
 ///
 /// Indexing reads from storage into a new NumPy array, with NumPy's rules for integers, slices (steps
-/// and negative numbers included) and `...`. What is not stored reads as the fill value. The GIL is
-/// released while a read runs, and Ctrl-C ends it.
+/// and negative numbers included) and `...`, and with zarr-python's for lists and arrays. What is not
+/// stored reads as the fill value. The GIL is released while a read runs, and Ctrl-C ends it.
 ///
 /// Examples
 /// --------
@@ -60,8 +62,12 @@ impl Opened {
         Ok(self.dtype.get_or_try_init(py, made)?.bind(py))
     }
 
-    /// Writes the selection that an index stands for to `axes`.
-    pub(crate) fn parse(&self, index: &Bound<'_, PyAny>, axes: &mut Vec<AxisSelection>) -> PyResult<()> {
+    /// Writes the selection that an index stands for to `axes`; one by lists or masks is returned.
+    pub(crate) fn parse(
+        &self,
+        index: &Bound<'_, PyAny>,
+        axes: &mut Vec<AxisSelection>,
+    ) -> PyResult<Option<Selection>> {
         selection::parse(index, self.array.shape(), &self.name, axes)
     }
 
@@ -102,6 +108,19 @@ impl Array {
         self.lazy.get_with(py, swath::Array::open_in, |array| Ok(Opened::new(location, array)))
     }
 
+    /// Reads what an index selects in one way, into a new array or into `out`.
+    pub(crate) fn read_by<'py>(
+        &self,
+        py: Python<'py>,
+        way: Way,
+        index: &Bound<'py, PyAny>,
+        out: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyUntypedArray>> {
+        let opened = self.get(py)?;
+        let selection = selection::parse_by(way, index, opened.array.shape(), &opened.name)?;
+        read::one(py, opened, &selection, out)
+    }
+
     fn metadata(&self, py: Python<'_>) -> PyResult<&swath::ArrayMetadata> {
         Ok(self.get(py)?.array.metadata())
     }
@@ -126,9 +145,11 @@ impl Array {
     ///
     /// Parameters
     /// ----------
-    /// index : int, slice, Ellipsis, or a tuple of them
+    /// index : int, slice, Ellipsis, list, numpy.ndarray, or a tuple of them
     ///     NumPy's basic indexing: negative numbers count from the end, steps may be negative, fewer
-    ///     entries than axes select the rest whole. An integer drops its axis.
+    ///     entries than axes select the rest whole. An integer drops its axis. With lists and arrays as
+    ///     zarr-python: one of integers for every axis, integers among them, as `vindex`, and so an array
+    ///     of booleans of the array's shape; one list or array beside integers and slices as `oindex`.
     ///
     /// Returns
     /// -------
@@ -142,7 +163,7 @@ impl Array {
     /// OutOfBoundsError
     ///     An index lies outside its axis, or there are more indices than axes. An IndexError too.
     /// UnsupportedSelectionError
-    ///     The index holds anything else: None, a boolean, a list or an array. An IndexError too.
+    ///     The index holds anything else, such as None or a boolean. An IndexError too.
     /// CorruptError
     ///     Stored bytes contradict the metadata or their checksum.
     /// StorageError
@@ -160,7 +181,7 @@ impl Array {
     ///
     /// Parameters
     /// ----------
-    /// index : int, slice, Ellipsis, or a tuple of them; default ...
+    /// index : int, slice, Ellipsis, list, numpy.ndarray, or a tuple of them; default ...
     ///     As for `array[index]`.
     /// out : numpy.ndarray, optional
     ///     Where to write: a writable array, contiguous in C order, of exactly the result's shape and
@@ -192,11 +213,12 @@ impl Array {
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyUntypedArray>> {
         let opened = self.get(py)?;
-        let mut axes = Vec::new();
+        let (mut axes, mut fancy) = (Vec::new(), None);
         if let Some(index) = index.0 {
-            opened.parse(&index, &mut axes)?;
+            fancy = opened.parse(&index, &mut axes)?;
         }
-        read::one(py, opened, &Selection::new(axes), out)
+        let selection = fancy.unwrap_or_else(|| Selection::new(axes));
+        read::one(py, opened, &selection, out)
     }
 
     /// Read many selections at once. A chunk that several need is read and decoded once.
@@ -246,6 +268,231 @@ impl Array {
             (false, None) => read::listed(py, opened, &plan)?.into_bound_py_any(py),
             (false, Some(_)) => Err(read::refused_out(py, opened)),
         }
+    }
+
+    /// Read along each axis by itself: `array.oindex[...]`.
+    ///
+    /// Takes integers, slices with positive steps, one `...`, and lists or arrays with one axis: of
+    /// integers in any order, repeated or negative, or of booleans, as long as the axis. The result has an
+    /// element for every combination.
+    ///
+    /// Examples
+    /// --------
+    /// >>> array.oindex[[5, 0, 5], 0, 10:20, [1, -1]].shape
+    /// (3, 10, 2)
+    #[getter]
+    fn oindex(slf: Bound<'_, Self>) -> OIndex {
+        OIndex(slf.unbind())
+    }
+
+    /// Read single elements: `array.vindex[...]`.
+    ///
+    /// Takes an integer, or a list or array of integers, for every axis, matched in shape as NumPy does;
+    /// or one array of booleans of the array's shape. The result has the shape that the indexes have
+    /// together, and one axis for booleans.
+    ///
+    /// Examples
+    /// --------
+    /// >>> array.vindex[[5, 0], 1, [7, 8], -1].shape
+    /// (2,)
+    #[getter]
+    fn vindex(slf: Bound<'_, Self>) -> VIndex {
+        VIndex(slf.unbind())
+    }
+
+    /// Read stored chunks, or shards where there are some: `array.blocks[...]`.
+    ///
+    /// Takes integers and slices without steps, which count chunks. The result has every axis.
+    ///
+    /// Examples
+    /// --------
+    /// >>> array.blocks[-1, :, 0].shape
+    /// (1, 3, 256, 256)
+    #[getter]
+    fn blocks(slf: Bound<'_, Self>) -> BlockIndex {
+        BlockIndex(slf.unbind())
+    }
+
+    /// Read what integers, slices and `...` select: zarr-python's name for `read`.
+    ///
+    /// Parameters
+    /// ----------
+    /// selection : int, slice, Ellipsis, or a tuple of them; default ...
+    ///     As for `array[selection]`.
+    /// out : numpy.ndarray, optional
+    ///     Where to write, as for `read`.
+    /// fields : None
+    ///     For zarr-python's sake: no array that swath reads has fields.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray
+    ///     As `array[selection]`, or `out`.
+    ///
+    /// Raises
+    /// ------
+    /// UnsupportedSelectionError
+    ///     For lists and arrays, and for fields. An IndexError too.
+    /// InvalidError, OutOfBoundsError, CorruptError, StorageError
+    ///     As `read`.
+    #[pyo3(
+        signature = (selection = Given::nothing(), *, out = None, fields = None),
+        text_signature = "($self, selection=..., *, out=None, fields=None)"
+    )]
+    fn get_basic_selection<'py>(
+        &self,
+        py: Python<'py>,
+        selection: Given<'py>,
+        out: Option<&Bound<'py, PyAny>>,
+        fields: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let opened = self.get(py)?;
+        read::refuse_fields(opened, fields)?;
+        let index = match selection.0 {
+            Some(index) => index,
+            None => PyTuple::empty(py).into_any(),
+        };
+        read::basic(py, opened, &index, out)
+    }
+
+    /// Read along each axis by itself: see `oindex`.
+    ///
+    /// Parameters
+    /// ----------
+    /// selection : int, slice, Ellipsis, list, numpy.ndarray, or a tuple of them
+    ///     As for `array.oindex[selection]`.
+    /// out : numpy.ndarray, optional
+    ///     Where to write, as for `read`.
+    /// fields : None
+    ///     For zarr-python's sake: no array that swath reads has fields.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray
+    ///     `out`, or a new array.
+    ///
+    /// Raises
+    /// ------
+    /// OutOfBoundsError
+    ///     An index lies outside its axis, or booleans are not as many as it has. An IndexError too.
+    /// UnsupportedSelectionError
+    ///     The selection holds anything else, or goes backwards. An IndexError too.
+    /// InvalidError, CorruptError, StorageError
+    ///     As `read`.
+    #[pyo3(signature = (selection, *, out = None, fields = None))]
+    fn get_orthogonal_selection<'py>(
+        &self,
+        py: Python<'py>,
+        selection: &Bound<'py, PyAny>,
+        out: Option<&Bound<'py, PyAny>>,
+        fields: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyUntypedArray>> {
+        read::refuse_fields(self.get(py)?, fields)?;
+        self.read_by(py, Way::Orthogonal, selection, out)
+    }
+
+    /// Read single elements by their indexes: see `vindex`.
+    ///
+    /// Parameters
+    /// ----------
+    /// selection : int, list, numpy.ndarray, or a tuple of them
+    ///     One entry for every axis, as for `array.vindex[selection]`.
+    /// out : numpy.ndarray, optional
+    ///     Where to write, as for `read`.
+    /// fields : None
+    ///     For zarr-python's sake: no array that swath reads has fields.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray
+    ///     `out`, or a new array.
+    ///
+    /// Raises
+    /// ------
+    /// OutOfBoundsError, UnsupportedSelectionError
+    ///     As `get_orthogonal_selection`.
+    /// InvalidError
+    ///     The entries' shapes do not match, or `out` does not fit. A ValueError too.
+    /// CorruptError, StorageError
+    ///     As `read`.
+    #[pyo3(signature = (selection, *, out = None, fields = None))]
+    fn get_coordinate_selection<'py>(
+        &self,
+        py: Python<'py>,
+        selection: &Bound<'py, PyAny>,
+        out: Option<&Bound<'py, PyAny>>,
+        fields: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyUntypedArray>> {
+        read::refuse_fields(self.get(py)?, fields)?;
+        self.read_by(py, Way::Points, selection, out)
+    }
+
+    /// Read the elements for which a mask is true, in C order.
+    ///
+    /// Parameters
+    /// ----------
+    /// mask : numpy.ndarray or list
+    ///     Booleans, of the array's shape.
+    /// out : numpy.ndarray, optional
+    ///     Where to write, as for `read`; of one axis.
+    /// fields : None
+    ///     For zarr-python's sake: no array that swath reads has fields.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray
+    ///     `out`, or a new array, of one axis.
+    ///
+    /// Raises
+    /// ------
+    /// OutOfBoundsError, UnsupportedSelectionError
+    ///     The mask has another shape, or is none. IndexErrors too.
+    /// InvalidError, CorruptError, StorageError
+    ///     As `read`.
+    #[pyo3(signature = (mask, *, out = None, fields = None))]
+    fn get_mask_selection<'py>(
+        &self,
+        py: Python<'py>,
+        mask: &Bound<'py, PyAny>,
+        out: Option<&Bound<'py, PyAny>>,
+        fields: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyUntypedArray>> {
+        read::refuse_fields(self.get(py)?, fields)?;
+        self.read_by(py, Way::Mask, mask, out)
+    }
+
+    /// Read stored chunks: see `blocks`.
+    ///
+    /// Parameters
+    /// ----------
+    /// selection : int, slice, Ellipsis, or a tuple of them
+    ///     As for `array.blocks[selection]`.
+    /// out : numpy.ndarray, optional
+    ///     Where to write, as for `read`.
+    /// fields : None
+    ///     For zarr-python's sake: no array that swath reads has fields.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray
+    ///     `out`, or a new array.
+    ///
+    /// Raises
+    /// ------
+    /// OutOfBoundsError, UnsupportedSelectionError
+    ///     There is no such chunk, or the selection holds anything else. IndexErrors too.
+    /// InvalidError, CorruptError, StorageError
+    ///     As `read`.
+    #[pyo3(signature = (selection, *, out = None, fields = None))]
+    fn get_block_selection<'py>(
+        &self,
+        py: Python<'py>,
+        selection: &Bound<'py, PyAny>,
+        out: Option<&Bound<'py, PyAny>>,
+        fields: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyUntypedArray>> {
+        read::refuse_fields(self.get(py)?, fields)?;
+        self.read_by(py, Way::Blocks, selection, out)
     }
 
     /// Read the whole array, for NumPy: `numpy.asarray(array)`.

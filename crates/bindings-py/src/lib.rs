@@ -12,8 +12,11 @@ mod cache;
 mod credentials;
 mod dtype;
 mod errors;
+mod fancy;
 mod file_access;
 mod group;
+mod index_list;
+mod indexers;
 mod info;
 mod json;
 mod location;
@@ -39,6 +42,8 @@ mod module {
     use crate::file_access::set_file_access;
     #[pymodule_export]
     use crate::group::Group;
+    #[pymodule_export]
+    use crate::indexers::{BlockIndex, OIndex, VIndex};
     #[pymodule_export]
     use crate::info::Info;
     #[pymodule_export]

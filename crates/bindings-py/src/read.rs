@@ -81,8 +81,11 @@ pub(crate) fn plan_many<'a>(opened: &'a Opened, indexes: &Bound<'_, PyAny>) -> P
     let mut plan = ReadPlan::empty(&opened.array);
     let mut axes = Vec::new();
     for index in indexes.try_iter()? {
-        opened.parse(&index?, &mut axes)?;
-        plan.push_axes(&axes).map_err(|error| raised_about(py, &error, &opened.name))?;
+        let pushed = match opened.parse(&index?, &mut axes)? {
+            None => plan.push_axes(&axes),
+            Some(selection) => plan.push(&selection),
+        };
+        pushed.map_err(|error| raised_about(py, &error, &opened.name))?;
     }
     Ok(plan)
 }
@@ -94,13 +97,44 @@ pub(crate) fn item<'py>(
     index: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let mut axes = Vec::new();
-    opened.parse(index, &mut axes)?;
+    if let Some(selection) = opened.parse(index, &mut axes)? {
+        return one(py, opened, &selection, None)?.into_bound_py_any(py);
+    }
     let selection = Selection::new(axes);
     let array = one(py, opened, &selection, None)?;
     if array.ndim() == 0 && selection::gives_scalar(&selection) {
         return array.get_item(PyTuple::empty(py));
     }
     array.into_bound_py_any(py)
+}
+
+/// What `a.get_basic_selection(index)` gives.
+pub(crate) fn basic<'py>(
+    py: Python<'py>,
+    opened: &Opened,
+    index: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mut axes = Vec::new();
+    if opened.parse(index, &mut axes)?.is_some() {
+        let message = "not supported: a basic selection by lists or arrays; integers, slices and `...` do";
+        return Err(error(py, Class::UnsupportedSelection, message, &opened.name));
+    }
+    match out {
+        None => item(py, opened, index),
+        Some(_) => one(py, opened, &Selection::new(axes), out)?.into_bound_py_any(py),
+    }
+}
+
+/// Refuses fields: no array has some.
+pub(crate) fn refuse_fields(opened: &Opened, fields: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    match fields {
+        Some(fields) if fields.is_truthy()? => {
+            let message = "not supported: a selection by fields; the array has none";
+            Err(error(fields.py(), Class::UnsupportedSelection, message, &opened.name))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The error for `out=` together with `stack=False`.

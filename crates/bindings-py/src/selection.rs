@@ -2,30 +2,56 @@
 
 use crate::errors::{Class, error};
 use crate::plain_slice;
-use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use numpy::PyUntypedArray;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PySlice, PyTuple};
 use std::num::NonZeroI64;
 use swath::{AxisSelection, Selection};
 
-/// Writes the selection that `index` stands for, in an array of `shape` that errors call `name`, to `axes`.
+/// How an index is read.
+#[derive(Clone, Copy)]
+pub(crate) enum Way {
+    Orthogonal,
+    Vectorised,
+    Points,
+    Mask,
+    Blocks,
+}
+
+/// The selection that `index` stands for, read in one way, in an array of `shape` that errors call `name`.
+pub(crate) fn parse_by(way: Way, index: &Bound<'_, PyAny>, shape: &[u64], name: &str) -> PyResult<Selection> {
+    let parser = Parser { shape, name };
+    match way {
+        Way::Orthogonal => parser.orthogonal(index),
+        Way::Vectorised => parser.vectorised(index),
+        Way::Points => parser.points(index),
+        Way::Mask => parser.mask(index),
+        Way::Blocks => parser.blocks(index),
+    }
+}
+
+/// Writes the selection that `index` stands for, in an array of `shape` that errors call `name`, to `axes`, if it is one by
+/// integers, slices and `...` alone. Any other is returned: see [`fancy`](crate::fancy).
 pub(crate) fn parse(
     index: &Bound<'_, PyAny>,
     shape: &[u64],
     name: &str,
     axes: &mut Vec<AxisSelection>,
-) -> PyResult<()> {
+) -> PyResult<Option<Selection>> {
     axes.clear();
     let parser = Parser { shape, name };
     let Ok(entries) = index.cast::<PyTuple>() else {
-        axes.push(parser.entry(index, 0)?);
-        return Ok(());
+        match parser.entry(index, 0)? {
+            Some(entry) => axes.push(entry),
+            None => return parser.fancy(index).map(Some),
+        }
+        return Ok(None);
     };
     let given = entries.len();
     let mut axis = 0;
     for entry in entries.iter_borrowed() {
-        let entry = parser.entry(&entry, axis)?;
+        let Some(entry) = parser.entry(&entry, axis)? else { return parser.fancy(index).map(Some) };
         // Behind an ellipsis, axes count from the last. Where there are too many, `resolve` says so.
         axis = match entry {
             AxisSelection::Ellipsis => shape.len().saturating_sub(given - axes.len() - 1),
@@ -33,7 +59,7 @@ pub(crate) fn parse(
         };
         axes.push(entry);
     }
-    Ok(())
+    Ok(None)
 }
 
 /// True where no axis is left to the result, and zarr-python gives a scalar: it does for `a[...]` and `a[()]` of an
@@ -43,29 +69,30 @@ pub(crate) fn gives_scalar(selection: &Selection) -> bool {
     selection.axes().is_some_and(|axes| axes.is_empty() || !axes.iter().all(is_index))
 }
 
-struct Parser<'a> {
-    shape: &'a [u64],
-    name: &'a str,
+/// What reads an index, of an array of a shape, that errors call by a name.
+pub(crate) struct Parser<'a> {
+    pub(crate) shape: &'a [u64],
+    pub(crate) name: &'a str,
 }
 
 impl Parser<'_> {
-    fn entry(&self, entry: &Bound<'_, PyAny>, axis: usize) -> PyResult<AxisSelection> {
+    /// One entry of an index, if it is an integer, a slice or `...`.
+    pub(crate) fn entry(&self, entry: &Bound<'_, PyAny>, axis: usize) -> PyResult<Option<AxisSelection>> {
         if let Ok(slice) = entry.cast::<PySlice>() {
-            return self.slice(slice, axis);
+            return self.slice(slice, axis).map(Some);
         }
         if entry.is_instance_of::<PyEllipsis>() {
-            return Ok(AxisSelection::Ellipsis);
+            return Ok(Some(AxisSelection::Ellipsis));
         }
-        let is_array = || entry.cast::<PyUntypedArray>().is_ok_and(|array| array.ndim() != 0);
-        if entry.is_instance_of::<PyBool>() || is_array() {
-            return Err(self.unsupported(entry));
+        if entry.is_instance_of::<PyBool>() || entry.cast::<PyUntypedArray>().is_ok() {
+            return Ok(None);
         }
         match entry.extract::<i64>() {
-            Ok(index) => Ok(AxisSelection::Index(index)),
+            Ok(index) => Ok(Some(AxisSelection::Index(index))),
             Err(failed) if failed.is_instance_of::<PyOverflowError>(entry.py()) => {
                 Err(self.out_of_bounds(entry, axis))
             }
-            Err(failed) if failed.is_instance_of::<PyTypeError>(entry.py()) => Err(self.unsupported(entry)),
+            Err(failed) if failed.is_instance_of::<PyTypeError>(entry.py()) => Ok(None),
             Err(failed) => Err(failed),
         }
     }
@@ -113,11 +140,10 @@ impl Parser<'_> {
         raised
     }
 
-    fn unsupported(&self, entry: &Bound<'_, PyAny>) -> PyErr {
+    /// The error for an index, or an entry of one, that selects nothing in this way; `wanted` says what would.
+    pub(crate) fn unsupported(&self, entry: &Bound<'_, PyAny>, wanted: &str) -> PyErr {
         let what = if entry.is_none() { "None (numpy.newaxis)".to_owned() } else { shown(entry) };
-        let message = format!(
-            "not supported: a selection by {what}; swath selects by integers, slices and `...`, or a tuple of them"
-        );
+        let message = format!("not supported: a selection by {what}; {wanted}");
         error(entry.py(), Class::UnsupportedSelection, &message, self.name)
     }
 

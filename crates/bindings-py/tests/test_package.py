@@ -51,8 +51,11 @@ def test_stubs_say_what_the_module_says(name):
 def test_every_public_name_is_documented():
     public = [
         _swath.Array,
+        _swath.BlockIndex,
         _swath.Group,
         _swath.Info,
+        _swath.OIndex,
+        _swath.VIndex,
         _swath.open,
         _swath.open_array,
         _swath.open_group,
@@ -71,7 +74,12 @@ ALLOWED = r"""
 swath._swath.__all__
 swath._swath.ArrayIterator
 swath._swath.AxisIndex
+swath._swath.BasicIndex
 swath._swath.Index
+swath._swath.IndexList
+swath._swath.Mask
+swath._swath.PointIndex
+swath._swath.PointList
 swath._swath._reopen
 swath._swath._reopen_url
 swath.options.Provider

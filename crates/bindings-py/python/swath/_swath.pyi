@@ -11,7 +11,12 @@ import numpy.typing as npt
 from swath.attributes import Attributes
 
 type AxisIndex = SupportsIndex | slice | EllipsisType
-type Index = AxisIndex | tuple[AxisIndex, ...]
+type BasicIndex = AxisIndex | tuple[AxisIndex, ...]
+type IndexList = list[int] | list[bool] | npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_]
+type Index = AxisIndex | IndexList | tuple[AxisIndex | IndexList, ...]
+type PointList = SupportsIndex | list[int] | npt.NDArray[np.integer[Any]]
+type PointIndex = PointList | tuple[PointList, ...]
+type Mask = list[bool] | npt.NDArray[np.bool_]
 
 __version__: str
 
@@ -25,8 +30,8 @@ class Array:
     place.
 
     Indexing reads from storage into a new NumPy array, with NumPy's rules for integers, slices (steps
-    and negative numbers included) and `...`. What is not stored reads as the fill value. The GIL is
-    released while a read runs, and Ctrl-C ends it.
+    and negative numbers included) and `...`, and with zarr-python's for lists and arrays. What is not
+    stored reads as the fill value. The GIL is released while a read runs, and Ctrl-C ends it.
 
     Examples
     --------
@@ -43,7 +48,7 @@ class Array:
 
         Parameters
         ----------
-        index : int, slice, Ellipsis, or a tuple of them; default ...
+        index : int, slice, Ellipsis, list, numpy.ndarray, or a tuple of them; default ...
             As for `array[index]`.
         out : numpy.ndarray, optional
             Where to write: a writable array, contiguous in C order, of exactly the result's shape and
@@ -115,6 +120,185 @@ class Array:
     def read_many(
         self, indexes: Iterable[Index], out: npt.NDArray[Any] | None = None, *, stack: bool
     ) -> npt.NDArray[Any] | list[npt.NDArray[Any]]: ...
+    @property
+    def oindex(self) -> OIndex:
+        """Read along each axis by itself: `array.oindex[...]`.
+
+        Takes integers, slices with positive steps, one `...`, and lists or arrays with one axis: of
+        integers in any order, repeated or negative, or of booleans, as long as the axis. The result has an
+        element for every combination.
+
+        Examples
+        --------
+        >>> array.oindex[[5, 0, 5], 0, 10:20, [1, -1]].shape
+        (3, 10, 2)
+        """
+
+    @property
+    def vindex(self) -> VIndex:
+        """Read single elements: `array.vindex[...]`.
+
+        Takes an integer, or a list or array of integers, for every axis, matched in shape as NumPy does;
+        or one array of booleans of the array's shape. The result has the shape that the indexes have
+        together, and one axis for booleans.
+
+        Examples
+        --------
+        >>> array.vindex[[5, 0], 1, [7, 8], -1].shape
+        (2,)
+        """
+
+    @property
+    def blocks(self) -> BlockIndex:
+        """Read stored chunks, or shards where there are some: `array.blocks[...]`.
+
+        Takes integers and slices without steps, which count chunks. The result has every axis.
+
+        Examples
+        --------
+        >>> array.blocks[-1, :, 0].shape
+        (1, 3, 256, 256)
+        """
+
+    def get_basic_selection(
+        self, selection: BasicIndex = ..., *, out: npt.NDArray[Any] | None = None, fields: None = None
+    ) -> npt.NDArray[Any]:
+        """Read what integers, slices and `...` select: zarr-python's name for `read`.
+
+        Parameters
+        ----------
+        selection : int, slice, Ellipsis, or a tuple of them; default ...
+            As for `array[selection]`.
+        out : numpy.ndarray, optional
+            Where to write, as for `read`.
+        fields : None
+            For zarr-python's sake: no array that swath reads has fields.
+
+        Returns
+        -------
+        numpy.ndarray
+            As `array[selection]`, or `out`.
+
+        Raises
+        ------
+        UnsupportedSelectionError
+            For lists and arrays, and for fields. An IndexError too.
+        InvalidError, OutOfBoundsError, CorruptError, StorageError
+            As `read`.
+        """
+
+    def get_orthogonal_selection(
+        self, selection: Index, *, out: npt.NDArray[Any] | None = None, fields: None = None
+    ) -> npt.NDArray[Any]:
+        """Read along each axis by itself: see `oindex`.
+
+        Parameters
+        ----------
+        selection : int, slice, Ellipsis, list, numpy.ndarray, or a tuple of them
+            As for `array.oindex[selection]`.
+        out : numpy.ndarray, optional
+            Where to write, as for `read`.
+        fields : None
+            For zarr-python's sake: no array that swath reads has fields.
+
+        Returns
+        -------
+        numpy.ndarray
+            `out`, or a new array.
+
+        Raises
+        ------
+        OutOfBoundsError
+            An index lies outside its axis, or booleans are not as many as it has. An IndexError too.
+        UnsupportedSelectionError
+            The selection holds anything else, or goes backwards. An IndexError too.
+        InvalidError, CorruptError, StorageError
+            As `read`.
+        """
+
+    def get_coordinate_selection(
+        self, selection: PointIndex, *, out: npt.NDArray[Any] | None = None, fields: None = None
+    ) -> npt.NDArray[Any]:
+        """Read single elements by their indexes: see `vindex`.
+
+        Parameters
+        ----------
+        selection : int, list, numpy.ndarray, or a tuple of them
+            One entry for every axis, as for `array.vindex[selection]`.
+        out : numpy.ndarray, optional
+            Where to write, as for `read`.
+        fields : None
+            For zarr-python's sake: no array that swath reads has fields.
+
+        Returns
+        -------
+        numpy.ndarray
+            `out`, or a new array.
+
+        Raises
+        ------
+        OutOfBoundsError, UnsupportedSelectionError
+            As `get_orthogonal_selection`.
+        InvalidError
+            The entries' shapes do not match, or `out` does not fit. A ValueError too.
+        CorruptError, StorageError
+            As `read`.
+        """
+
+    def get_mask_selection(
+        self, mask: Mask, *, out: npt.NDArray[Any] | None = None, fields: None = None
+    ) -> npt.NDArray[Any]:
+        """Read the elements for which a mask is true, in C order.
+
+        Parameters
+        ----------
+        mask : numpy.ndarray or list
+            Booleans, of the array's shape.
+        out : numpy.ndarray, optional
+            Where to write, as for `read`; of one axis.
+        fields : None
+            For zarr-python's sake: no array that swath reads has fields.
+
+        Returns
+        -------
+        numpy.ndarray
+            `out`, or a new array, of one axis.
+
+        Raises
+        ------
+        OutOfBoundsError, UnsupportedSelectionError
+            The mask has another shape, or is none. IndexErrors too.
+        InvalidError, CorruptError, StorageError
+            As `read`.
+        """
+
+    def get_block_selection(
+        self, selection: BasicIndex, *, out: npt.NDArray[Any] | None = None, fields: None = None
+    ) -> npt.NDArray[Any]:
+        """Read stored chunks: see `blocks`.
+
+        Parameters
+        ----------
+        selection : int, slice, Ellipsis, or a tuple of them
+            As for `array.blocks[selection]`.
+        out : numpy.ndarray, optional
+            Where to write, as for `read`.
+        fields : None
+            For zarr-python's sake: no array that swath reads has fields.
+
+        Returns
+        -------
+        numpy.ndarray
+            `out`, or a new array.
+
+        Raises
+        ------
+        OutOfBoundsError, UnsupportedSelectionError
+            There is no such chunk, or the selection holds anything else. IndexErrors too.
+        InvalidError, CorruptError, StorageError
+            As `read`.
+        """
+
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """Read the whole array, for NumPy: `numpy.asarray(array)`.
 
@@ -465,6 +649,45 @@ class Group:
     def __eq__(self, other: object, /) -> bool: ...
     @override
     def __hash__(self) -> int: ...
+
+@final
+class OIndex:
+    """Selects along each axis by itself, by lists and masks too: `array.oindex[...]`.
+
+    Examples
+    --------
+    >>> array.oindex[[0, 5, 2], :, [True] * 8].shape
+    (3, 3, 8, 256)
+    """
+
+    def __getitem__(self, index: Index, /) -> npt.NDArray[Any]:
+        """Return self[key]."""
+
+@final
+class VIndex:
+    """Selects single elements, by points or a mask: `array.vindex[...]`.
+
+    Examples
+    --------
+    >>> array.vindex[[0, 7], [1, 1], [20, 30], [40, -1]].shape
+    (2,)
+    """
+
+    def __getitem__(self, index: PointIndex | Mask, /) -> npt.NDArray[Any]:
+        """Return self[key]."""
+
+@final
+class BlockIndex:
+    """Selects stored chunks, shards where there are some: `array.blocks[...]`.
+
+    Examples
+    --------
+    >>> array.blocks[0, 0].shape
+    (1, 3, 256, 256)
+    """
+
+    def __getitem__(self, index: BasicIndex, /) -> npt.NDArray[Any]:
+        """Return self[key]."""
 
 @final
 class Info:

@@ -1,7 +1,7 @@
 //! Selections of stored chunks.
 
 use super::AxisSelection;
-use super::resolve::{AxisKind, ResolvedAxis, resolve_into};
+use super::resolve::{AxisKind, ResolvedAxis, outside, resolve_into};
 use crate::Error;
 
 /// Appends the elements of the chunks that `entries` select: the entries count stored chunks, of `extents` elements each,
@@ -21,13 +21,33 @@ pub(crate) fn resolve_blocks(
     }
     let (first, mut lists) = (axes.len(), Vec::new());
     let found = resolve_into(entries, objects, axes, &mut lists);
-    found.map_err(|error| error.with_message_prefix("blocks: "))?;
+    found.and_then(|()| check_starts(entries, objects)).map_err(|error| error.with_message_prefix("blocks: "))?;
     for (axis, (length, extent)) in axes[first..].iter_mut().zip(shape.iter().zip(extents)) {
         let start = axis.start.saturating_mul(*extent);
         let end = axis.start.saturating_add(axis.count).saturating_mul(*extent).min(*length);
         let count = end.saturating_sub(start);
         let start = if count == 0 { 0 } else { start };
         *axis = ResolvedAxis { start, count, step: 1, kind: AxisKind::Kept };
+    }
+    Ok(())
+}
+
+/// Checks that slices start at a chunk, as zarr-python does: where elements end, slices of elements are cut off.
+fn check_starts(entries: &[AxisSelection], objects: &[u64]) -> Result<(), Error> {
+    let ellipsis = entries.iter().position(|entry| matches!(entry, AxisSelection::Ellipsis));
+    for (place, entry) in entries.iter().enumerate() {
+        let AxisSelection::Slice { start: Some(start), .. } = entry else { continue };
+        // Behind an ellipsis, axes count from the last.
+        let is_behind = ellipsis.is_some_and(|ellipsis| ellipsis < place);
+        let axis = if is_behind { (objects.len() + place).saturating_sub(entries.len()) } else { place };
+        let count = objects.get(axis).copied().unwrap_or(0);
+        let is_within = match u64::try_from(*start) {
+            Ok(start) => start < count || start == 0,
+            Err(_) => start.unsigned_abs() <= count,
+        };
+        if !is_within {
+            return Err(outside(*start, axis, count));
+        }
     }
     Ok(())
 }
@@ -57,6 +77,9 @@ mod tests {
         assert_eq!(found("2:1, ..."), Ok(vec![(0, 0), (0, 9)]));
         assert_eq!(found("..."), Ok(vec![(0, 10), (0, 9)]));
         assert_eq!(found("3"), Err(ErrorKind::OutOfBounds));
+        assert_eq!(found("..., 3:"), Err(ErrorKind::OutOfBounds));
+        assert_eq!(found("-4:"), Err(ErrorKind::OutOfBounds));
+        assert_eq!(found("-3:9, ..., 2:"), Ok(vec![(0, 10), (6, 3)]));
         assert_eq!(found("::2"), Err(ErrorKind::OutOfBounds));
         assert_eq!(found("0, 0, 0"), Err(ErrorKind::OutOfBounds));
         assert_eq!(blocks("...", &[], &[]), Ok(vec![]));

@@ -120,7 +120,8 @@ impl Selection {
     }
 
     /// Whole stored chunks (shards, where the array is sharded) by their coordinates: an index names one of them along its
-    /// axis, a slice without a step several. The result has every axis, and ends where the array does.
+    /// axis, a slice without a step several, from one that there is on. The result has every axis, and ends where the array
+    /// does.
     #[must_use]
     pub fn blocks(axes: Vec<AxisSelection>) -> Self {
         Self(Kind::Blocks(axes))

@@ -184,7 +184,7 @@ fn blocks(spec: &Spec, numbers: &mut Numbers) -> Wanted {
             let index = numbers.index(objects);
             (AxisSelection::Index(index), at(index, objects), at(index, objects) + 1)
         } else {
-            let start = numbers.below(objects + 1);
+            let start = numbers.below(objects);
             let stop = start + numbers.below(objects + 1 - start);
             ((start..stop).into(), start, stop)
         };
