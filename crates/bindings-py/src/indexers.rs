@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 ///
 /// Examples
 /// --------
-/// >>> array.oindex[[0, 5, 2], :, [True] * 8].shape
-/// (3, 3, 8, 256)
+/// >>> array.oindex[[0, 5, 2], :, [1, 4], ::2].shape
+/// (3, 3, 2, 128)
 #[pyclass(frozen, module = "swath")]
 pub(crate) struct OIndex(pub(crate) Py<Array>);
 

@@ -271,7 +271,8 @@ def test_out_and_many(arrays):
     np.testing.assert_array_equal(out, VALUES[[1, 2], 0:3])
     assert u.get_coordinate_selection((np.array([[1], [2]]), [0, 4, 8]), out=out) is out
     assert u.get_basic_selection((slice(4, 6), slice(3)), out=out) is out
-    assert u.get_block_selection((0, 0), out=(block := np.zeros((4, 3), "i4"))) is block
+    block = np.zeros((4, 3), "i4")
+    assert u.get_block_selection((0, 0), out=block) is block
     np.testing.assert_array_equal(block, VALUES[:4, :3])
     with pytest.raises(swath.InvalidError, match="shape"):
         u.get_mask_selection(VALUES > 3, out=out)

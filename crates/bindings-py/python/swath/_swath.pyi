@@ -656,8 +656,8 @@ class OIndex:
 
     Examples
     --------
-    >>> array.oindex[[0, 5, 2], :, [True] * 8].shape
-    (3, 3, 8, 256)
+    >>> array.oindex[[0, 5, 2], :, [1, 4], ::2].shape
+    (3, 3, 2, 128)
     """
 
     def __getitem__(self, index: Index, /) -> npt.NDArray[Any]:

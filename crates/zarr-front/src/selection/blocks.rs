@@ -21,7 +21,9 @@ pub(crate) fn resolve_blocks(
     }
     let (first, mut lists) = (axes.len(), Vec::new());
     let found = resolve_into(entries, objects, axes, &mut lists);
-    found.and_then(|()| check_starts(entries, objects)).map_err(|error| error.with_message_prefix("blocks: "))?;
+    found
+        .and_then(|()| check_starts(entries, objects))
+        .map_err(|error| error.with_message_prefix("blocks: "))?;
     for (axis, (length, extent)) in axes[first..].iter_mut().zip(shape.iter().zip(extents)) {
         let start = axis.start.saturating_mul(*extent);
         let end = axis.start.saturating_add(axis.count).saturating_mul(*extent).min(*length);
