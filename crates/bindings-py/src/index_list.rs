@@ -35,8 +35,8 @@ impl IndexList {
             return Ok(None);
         }
         // Other arrays than NumPy's, such as swath's and zarr-python's own, are read; scalars are none.
-        if list.is_none() && !is_array && !(object.hasattr(intern!(py, "__array__"))? && !is_scalar(object)?)
-        {
+        let is_other = list.is_none() && !is_array;
+        if is_other && (is_scalar(object)? || !object.hasattr(intern!(py, "__array__"))?) {
             return Ok(None);
         }
         static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
