@@ -322,7 +322,7 @@ impl Array {
     /// out : numpy.ndarray, optional
     ///     Where to write, as for `read`.
     /// fields : None
-    ///     For zarr-python's sake: no array that swath reads has fields.
+    ///     For zarr-python's sake: swath reads all fields of an element, and refuses to select some.
     ///
     /// Returns
     /// -------
@@ -364,7 +364,7 @@ impl Array {
     /// out : numpy.ndarray, optional
     ///     Where to write, as for `read`.
     /// fields : None
-    ///     For zarr-python's sake: no array that swath reads has fields.
+    ///     For zarr-python's sake: swath reads all fields of an element, and refuses to select some.
     ///
     /// Returns
     /// -------
@@ -400,7 +400,7 @@ impl Array {
     /// out : numpy.ndarray, optional
     ///     Where to write, as for `read`.
     /// fields : None
-    ///     For zarr-python's sake: no array that swath reads has fields.
+    ///     For zarr-python's sake: swath reads all fields of an element, and refuses to select some.
     ///
     /// Returns
     /// -------
@@ -436,7 +436,7 @@ impl Array {
     /// out : numpy.ndarray, optional
     ///     Where to write, as for `read`; of one axis.
     /// fields : None
-    ///     For zarr-python's sake: no array that swath reads has fields.
+    ///     For zarr-python's sake: swath reads all fields of an element, and refuses to select some.
     ///
     /// Returns
     /// -------
@@ -470,7 +470,7 @@ impl Array {
     /// out : numpy.ndarray, optional
     ///     Where to write, as for `read`.
     /// fields : None
-    ///     For zarr-python's sake: no array that swath reads has fields.
+    ///     For zarr-python's sake: swath reads all fields of an element, and refuses to select some.
     ///
     /// Returns
     /// -------

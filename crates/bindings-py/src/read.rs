@@ -126,11 +126,11 @@ pub(crate) fn basic<'py>(
     }
 }
 
-/// Refuses fields: no array has some.
+/// Refuses to select fields.
 pub(crate) fn refuse_fields(opened: &Opened, fields: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     match fields {
         Some(fields) if fields.is_truthy()? => {
-            let message = "not supported: a selection by fields; the array has none";
+            let message = "not supported: a selection by fields; all fields of an element are read";
             Err(error(fields.py(), Class::UnsupportedSelection, message, &opened.name))
         }
         _ => Ok(()),

@@ -172,7 +172,7 @@ class Array:
         out : numpy.ndarray, optional
             Where to write, as for `read`.
         fields : None
-            For zarr-python's sake: no array that swath reads has fields.
+            For zarr-python's sake: swath reads all fields of an element, and refuses to select some.
 
         Returns
         -------
@@ -199,7 +199,7 @@ class Array:
         out : numpy.ndarray, optional
             Where to write, as for `read`.
         fields : None
-            For zarr-python's sake: no array that swath reads has fields.
+            For zarr-python's sake: swath reads all fields of an element, and refuses to select some.
 
         Returns
         -------
@@ -228,7 +228,7 @@ class Array:
         out : numpy.ndarray, optional
             Where to write, as for `read`.
         fields : None
-            For zarr-python's sake: no array that swath reads has fields.
+            For zarr-python's sake: swath reads all fields of an element, and refuses to select some.
 
         Returns
         -------
@@ -257,7 +257,7 @@ class Array:
         out : numpy.ndarray, optional
             Where to write, as for `read`; of one axis.
         fields : None
-            For zarr-python's sake: no array that swath reads has fields.
+            For zarr-python's sake: swath reads all fields of an element, and refuses to select some.
 
         Returns
         -------
@@ -284,7 +284,7 @@ class Array:
         out : numpy.ndarray, optional
             Where to write, as for `read`.
         fields : None
-            For zarr-python's sake: no array that swath reads has fields.
+            For zarr-python's sake: swath reads all fields of an element, and refuses to select some.
 
         Returns
         -------
