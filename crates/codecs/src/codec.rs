@@ -8,7 +8,10 @@ use crate::bz2::Bz2Codec;
 use crate::checksum::ChecksumCodec;
 use crate::configuration::Configuration;
 use crate::error::Error;
-use crate::filter::{AsTypeCodec, BitRoundCodec, DeltaCodec, FixedScaleOffsetCodec, QuantizeCodec};
+use crate::filter::{
+    AsTypeCodec, BitRoundCodec, CastValueCodec, DeltaCodec, FixedScaleOffsetCodec, QuantizeCodec,
+    ScaleOffsetCodec,
+};
 use crate::gzip::GzipCodec;
 use crate::layout::ByteOrder;
 use crate::lz4::Lz4Codec;
@@ -50,6 +53,10 @@ pub enum Codec {
     AsType(AsTypeCodec),
     /// Numbers scaled to whole ones.
     FixedScaleOffset(FixedScaleOffsetCodec),
+    /// The same numbers of another type.
+    CastValue(CastValueCodec),
+    /// Numbers scaled within their type.
+    ScaleOffset(ScaleOffsetCodec),
     /// DEFLATE with a CRC-32 (RFC 1952).
     Gzip(GzipCodec),
     /// DEFLATE with an Adler-32 (RFC 1950).
@@ -84,7 +91,7 @@ pub enum CodecClass {
 }
 
 /// What a name that is not known is answered with.
-const KNOWN: &str = "wanted bytes, transpose, reshape, squeeze, delta, bitround, quantize, astype, fixedscaleoffset, \
+const KNOWN: &str = "wanted bytes, transpose, reshape, squeeze, delta, bitround, quantize, astype, fixedscaleoffset, cast_value, scale_offset, \
                      packbits, pcodec, gzip, zlib, zstd, blosc, lz4, bz2, lzma, shuffle, crc32c, crc32, adler32, fletcher32 or jenkins_lookup3";
 
 impl Codec {
@@ -102,6 +109,8 @@ impl Codec {
         match name {
             "bytes" | "endian" => BytesCodec::from_json(configuration).map(Self::Bytes),
             "transpose" => TransposeCodec::from_json(configuration).map(Self::Transpose),
+            "cast_value" => CastValueCodec::from_json(configuration).map(Self::CastValue),
+            "scale_offset" => ScaleOffsetCodec::from_json(configuration).map(Self::ScaleOffset),
             "packbits" => PackBitsCodec::from_json(configuration).map(Self::PackBits),
             "reshape" => ReshapeCodec::from_json(configuration).map(Self::Reshape),
             "squeeze" | "zarrs.squeeze" => {
@@ -163,6 +172,8 @@ impl Codec {
             | Self::Quantize(_)
             | Self::AsType(_)
             | Self::FixedScaleOffset(_)
+            | Self::CastValue(_)
+            | Self::ScaleOffset(_)
             | Self::PackTruth => CodecClass::ArrayToArray,
             Self::Bytes(_) | Self::PackBits(_) | Self::Pcodec(_) | Self::Variable(_) => {
                 CodecClass::ArrayToBytes
@@ -197,7 +208,15 @@ impl Codec {
     /// move elements, are not among them.
     #[must_use]
     pub fn is_elementwise(&self) -> bool {
-        matches!(self, Self::BitRound(_) | Self::Quantize(_) | Self::AsType(_) | Self::FixedScaleOffset(_))
+        matches!(
+            self,
+            Self::BitRound(_)
+                | Self::Quantize(_)
+                | Self::AsType(_)
+                | Self::FixedScaleOffset(_)
+                | Self::CastValue(_)
+                | Self::ScaleOffset(_)
+        )
     }
 
     /// The codec's short name, without a prefix.
@@ -215,6 +234,8 @@ impl Codec {
             Self::Quantize(_) => "quantize",
             Self::AsType(_) => "astype",
             Self::FixedScaleOffset(_) => "fixedscaleoffset",
+            Self::CastValue(_) => "cast_value",
+            Self::ScaleOffset(_) => "scale_offset",
             Self::Gzip(_) => "gzip",
             Self::Zlib(_) => "zlib",
             Self::Zstd(_) => "zstd",
@@ -246,6 +267,8 @@ impl Codec {
             Self::Quantize(codec) => ("numcodecs.quantize", codec.to_json()),
             Self::AsType(codec) => ("numcodecs.astype", codec.to_json()),
             Self::FixedScaleOffset(codec) => ("numcodecs.fixedscaleoffset", codec.to_json()),
+            Self::CastValue(codec) => ("cast_value", codec.to_json()),
+            Self::ScaleOffset(codec) => ("scale_offset", codec.to_json()),
             Self::Gzip(codec) => ("gzip", codec.to_json()),
             Self::Zlib(codec) => ("numcodecs.zlib", codec.to_json()),
             Self::Zstd(codec) => ("zstd", codec.to_json()),
@@ -278,6 +301,8 @@ impl Codec {
             Self::Quantize(codec) => codec.describe(),
             Self::AsType(codec) => codec.describe(),
             Self::FixedScaleOffset(codec) => codec.describe(),
+            Self::CastValue(codec) => codec.describe(),
+            Self::ScaleOffset(codec) => codec.describe(),
             Self::Gzip(codec) => codec.describe(),
             Self::Zlib(codec) => codec.describe(),
             Self::Zstd(codec) => codec.describe(),
@@ -328,6 +353,12 @@ mod tests {
             json!({"name": "packbits", "configuration": {
                 "padding_encoding": "last_byte", "first_bit": 1, "last_bit": 5}}),
             json!({"name": "numcodecs.packbits"}),
+            json!({"name": "scale_offset"}),
+            json!({"name": "scale_offset", "configuration": {"offset": -10, "scale": 0.1}}),
+            json!({"name": "cast_value", "configuration": {"data_type": "uint8"}}),
+            json!({"name": "cast_value", "configuration": {
+                "data_type": "int4", "rounding": "nearest-away", "out_of_range": "wrap",
+                "scalar_map": {"encode": [["NaN", 0]], "decode": [[0, "NaN"]]}}}),
             json!({"name": "numcodecs.pcodec", "configuration": {
                 "level": 3, "mode_spec": "classic", "delta_spec": "try_consecutive",
                 "paging_spec": "equal_pages_up_to", "delta_encoding_order": 1, "equal_pages_up_to": 100}}),

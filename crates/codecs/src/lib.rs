@@ -68,7 +68,10 @@ pub use chain::{Chain, Checksums, DecodedChunk, VariableChain, VariableChunk};
 pub use checksum::{ChecksumAlgorithm, ChecksumCodec, ChecksumLocation};
 pub use codec::{Codec, CodecClass};
 pub use error::{Error, ErrorKind};
-pub use filter::{AsTypeCodec, BitRoundCodec, DeltaCodec, FixedScaleOffsetCodec, JsonNumber, QuantizeCodec};
+pub use filter::{
+    AsTypeCodec, BitRoundCodec, CastValueCodec, DeltaCodec, FixedScaleOffsetCodec, JsonNumber, OutOfRange,
+    QuantizeCodec, RoundingMode, ScaleOffsetCodec,
+};
 pub use gzip::GzipCodec;
 pub use layout::{ByteOrder, ChunkLayout, Element, ElementKind};
 pub use lz4::Lz4Codec;

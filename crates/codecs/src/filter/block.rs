@@ -177,7 +177,12 @@ impl Block {
                     NumberType::BFloat16 => {
                         store(target, bits, |bits| bf16::from_f64(f64::from_bits(bits)).to_ne_bytes());
                     }
-                    _ => store(target, bits, u64::to_ne_bytes),
+                    NumberType::Float64 => store(target, bits, u64::to_ne_bytes),
+                    small => {
+                        if let Some(format) = FloatFormat::of(small) {
+                            store(target, bits, |bits| [format.nearest_bits(f64::from_bits(bits))]);
+                        }
+                    }
                 }
             }
         }

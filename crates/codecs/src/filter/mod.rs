@@ -3,9 +3,13 @@
 mod as_type;
 mod bitround;
 mod block;
+mod cast_value;
 mod delta;
 mod fixed_scale_offset;
 mod quantize;
+mod rounding;
+mod scalar;
+mod scale_offset;
 
 use crate::codec::Codec;
 use crate::error::Error;
@@ -16,12 +20,17 @@ pub use as_type::AsTypeCodec;
 use as_type::AsTypeFilter;
 pub use bitround::BitRoundCodec;
 use bitround::BitRoundFilter;
+pub use cast_value::CastValueCodec;
+use cast_value::CastValueFilter;
 pub use delta::DeltaCodec;
 use delta::DeltaFilter;
 use fixed_scale_offset::FixedScaleOffsetFilter;
 pub use fixed_scale_offset::{FixedScaleOffsetCodec, JsonNumber};
 pub use quantize::QuantizeCodec;
 use quantize::QuantizeFilter;
+pub use rounding::{OutOfRange, RoundingMode};
+pub use scale_offset::ScaleOffsetCodec;
+use scale_offset::ScaleOffsetFilter;
 
 /// A filter and the array that it makes.
 #[derive(Debug, Clone)]
@@ -42,6 +51,8 @@ enum Kernel {
     AsType(AsTypeFilter),
     FixedScaleOffset(FixedScaleOffsetFilter),
     PackTruth,
+    CastValue(Box<CastValueFilter>),
+    ScaleOffset(ScaleOffsetFilter),
 }
 
 impl Filter {
@@ -73,6 +84,14 @@ impl Filter {
                 (Kernel::FixedScaleOffset(filter), Element::number(filter.encoded))
             }
             Codec::PackTruth => (Kernel::PackTruth, layout.element),
+            Codec::CastValue(cast_value) => {
+                let filter = cast_value.compile(layout.element)?;
+                let element = Element::number(filter.encoded);
+                (Kernel::CastValue(Box::new(filter)), element)
+            }
+            Codec::ScaleOffset(scale_offset) => {
+                (Kernel::ScaleOffset(scale_offset.compile(layout.element)?), layout.element)
+            }
             _ => return Ok(None),
         };
         let encoded_layout = match kernel {
@@ -109,6 +128,8 @@ impl Filter {
             Kernel::Quantize(filter) => filter.decode(source, target),
             Kernel::AsType(filter) => filter.decode(source, target),
             Kernel::FixedScaleOffset(filter) => filter.decode(source, target),
+            Kernel::CastValue(filter) => filter.decode(source, target),
+            Kernel::ScaleOffset(filter) => filter.decode(source, target),
             Kernel::PackTruth => unpack_truth(source, target),
         }
     }
@@ -125,6 +146,8 @@ impl Filter {
             Kernel::Quantize(filter) => filter.encode(source, target),
             Kernel::AsType(filter) => filter.encode(source, target),
             Kernel::FixedScaleOffset(filter) => filter.encode(source, target),
+            Kernel::CastValue(filter) => filter.encode(source, target),
+            Kernel::ScaleOffset(filter) => filter.encode(source, target),
             Kernel::PackTruth => {
                 pack_truth(source, target);
                 Ok(())

@@ -1,6 +1,6 @@
 //! What other implementations make of given elements: `tests/vectors`.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use swath_codecs::{Chain, ChunkLayout, Codec, Element, NumberType, Scratch};
 
 use crate::fixtures::codecs_of;
@@ -28,4 +28,39 @@ fn numcodecs_encodes_and_decodes_the_same() {
         chain.decode_into(&encoded, &mut decoded, &mut scratch).unwrap();
         assert_eq!(decoded, bytes(&entry["decoded"]), "{} {}", entry["codec"], entry["dtype"]);
     }
+}
+
+#[test]
+fn cast_value_rs_casts_the_same() {
+    let entries: Value = serde_json::from_str(include_str!("../vectors/cast_value.json")).unwrap();
+    let mut scratch = Scratch::default();
+    let (mut compared, mut different) = (0, Vec::new());
+    for entry in entries.as_array().unwrap() {
+        let [from, to] =
+            ["from", "to"].map(|end| NumberType::from_numpy(entry[end].as_str().unwrap()).unwrap().0);
+        let configuration = json!({
+            "data_type": to.name(), "rounding": entry["rounding"], "out_of_range": entry["out_of_range"],
+        });
+        let cast = Codec::from_v3("cast_value", &configuration).unwrap();
+        let layout = ChunkLayout { shape: vec![], element: Element::number(from) };
+        let chain = Chain::compile(&codecs_of(cast), &layout).unwrap();
+        let values = bytes(&entry["values"]);
+        for (value, stored) in values.chunks(from.size_bytes()).zip(entry["stored"].as_array().unwrap()) {
+            let mut found = Vec::new();
+            let found = chain.encode(value, &mut found, &mut scratch).ok().map(|()| found);
+            let wanted = stored.as_str().map(|_| bytes(stored));
+            if found != wanted {
+                different.push(format!(
+                    "{from:?} {value:02x?} {configuration}: wanted {wanted:02x?}, found {found:02x?}"
+                ));
+            }
+            compared += 1;
+        }
+    }
+    assert!(
+        different.is_empty(),
+        "{} of {compared}:\n{}",
+        different.len(),
+        different[..40.min(different.len())].join("\n")
+    );
 }
