@@ -2,5 +2,6 @@
 
 pub mod chain;
 pub mod codec;
+pub mod filters;
 pub mod read;
 pub mod shard_index;

@@ -12,8 +12,9 @@ impl Chain {
     /// # Errors
     ///
     /// `Internal` when `source` is not [`decoded_len`](Self::decoded_len) bytes long, or when a library found no memory.
-    /// `Unsupported` when a codec only decodes: blosc with snappy. `Invalid` when an earlier codec's output is longer
-    /// than a later one's format has room for.
+    /// `Unsupported` when a codec only decodes: blosc with snappy, `bitround` of elements that are no numbers. `Invalid` when
+    /// an earlier codec's output is longer than a later one's format has room for, or when `cast_value`, `scale_offset` or
+    /// `fixedscaleoffset` come to a number that its type does not hold.
     pub fn encode(&self, source: &[u8], target: &mut Vec<u8>, scratch: &mut Scratch) -> Result<(), Error> {
         if source.len() != self.decoded_len {
             return Err(self.wrong_caller_length("a source", source.len()));
