@@ -1,10 +1,8 @@
-//! Chains that calculate with numbers, and chains over elements of any length.
+//! Chains that calculate with numbers.
 
 use arbitrary::Arbitrary;
 use serde_json::{Value, json};
-use swath_codecs::{
-    Chain, ChunkLayout, Codec, Element, ErrorKind, NumberType, Scratch, VariableChain, VariableChunk,
-};
+use swath_codecs::{Chain, ChunkLayout, Codec, Element, ErrorKind, NumberType, Scratch};
 
 use crate::codec::{chunk_from, configuration, damage, decode_both};
 
@@ -37,8 +35,6 @@ const SERIALIZERS: [&str; 3] = ["bytes", "packbits", "pcodec"];
 const COMPRESSORS: [&str; 4] = ["zstd", "gzip", "blosc", "crc32c"];
 /// Codecs of a kind at most.
 const CODECS_MAX: usize = 3;
-/// What a chunk of elements of any length may decompress to.
-const CONTENT_BYTES_MAX: usize = 1 << 16;
 
 /// Elements of a type, a chain that calculates with them, and content or stored bytes.
 #[derive(Debug, Arbitrary)]
@@ -143,37 +139,4 @@ pub fn calculate(case: &Case<'_>) {
         damage(&mut stored, &case.damage);
     }
     let _ = decode_both(&chain, &stored, &mut scratch);
-}
-
-/// Any bytes, or damaged sound ones, as elements of any length: an error, or as many elements as there should be.
-pub fn variable(case: &Case<'_>) {
-    let names = ["vlen-utf8", "vlen-bytes", "vlen-array"];
-    let name = names[usize::from(case.number) % names.len()];
-    let mut codecs = vec![Codec::from_v3(name, &Value::Null).expect("a sound configuration")];
-    for &(name, setting) in case.compressors.iter().take(CODECS_MAX) {
-        let name = COMPRESSORS[usize::from(name) % COMPRESSORS.len()];
-        codecs.push(Codec::from_v3(name, &configuration(name, setting)).expect("a sound configuration"));
-    }
-    let elements =
-        if case.is_content { case.bytes.split(|byte| *byte == 0).count() } else { case.elements.into() };
-    let chain =
-        VariableChain::compile(&codecs, &[elements as u64], CONTENT_BYTES_MAX).expect("a sound chain");
-    let (mut scratch, mut decoded, mut stored) =
-        (Scratch::default(), VariableChunk::default(), case.bytes.to_vec());
-    if case.is_content {
-        let chunk: VariableChunk = case.bytes.split(|byte| *byte == 0).collect();
-        if let Err(error) = chain.encode(&chunk, &mut stored, &mut scratch) {
-            return assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-        }
-        match chain.decode(&stored, &mut decoded, &mut scratch) {
-            Ok(()) => assert_eq!(decoded, chunk),
-            Err(error) => assert_eq!(error.kind(), ErrorKind::Corrupt, "past the bound: {error}"),
-        }
-        damage(&mut stored, &case.damage);
-    }
-    match chain.decode(&stored, &mut decoded, &mut scratch) {
-        Ok(()) => assert_eq!(decoded.len(), elements),
-        Err(error) => assert_ne!(error.kind(), ErrorKind::Internal, "{error}"),
-    }
-    assert!(scratch.allocated_bytes() < 64 << 20, "{}", scratch.allocated_bytes());
 }
