@@ -25,6 +25,7 @@ pub(crate) struct Location {
 /// Where a store is.
 #[derive(Clone)]
 enum Root {
+    /// A directory, or a zip archive.
     Directory(PathBuf),
     Remote(Arc<Remote>),
 }
@@ -39,7 +40,7 @@ impl fmt::Debug for Root {
 }
 
 impl Location {
-    /// The node at `path` of the store in the directory `root`, which is made absolute: a pickle may be read in a process
+    /// The node at `path` of the store in the directory or zip archive `root`, which is made absolute: a pickle may be read in a process
     /// with another working directory. It and all nodes below it keep at most so many bytes of decoded chunks, together.
     pub(crate) fn local(root: &Path, path: &str, decoded_cache_bytes: u64) -> Location {
         let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
@@ -75,7 +76,7 @@ impl Location {
     /// Opens the store; nothing is connected yet.
     pub(crate) fn store(&self) -> Result<Store, Error> {
         match &self.root {
-            Root::Directory(root) => Store::directory(root),
+            Root::Directory(root) => Store::path(root),
             Root::Remote(remote) => match &self.cache {
                 Some(cache) => cache.in_front_of(remote.store()?),
                 None => remote.store(),

@@ -5,23 +5,24 @@ use crate::cache::{CacheArguments, CacheFreshness, CacheSettings, CacheSize, Por
 use crate::errors::{Class, error, raised, raised_about};
 use crate::group::Group;
 use crate::location::Location;
-use crate::remote::{Portable, Remote, TextOptions, without_credentials};
+use crate::remote::{Portable, Remote, TextOptions, archive_of, without_credentials};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use swath::{CloudOptions, Error, Node, Store};
 
-/// Open the array or group stored in a directory or at a URL.
+/// Open the array or group stored in a directory, in a zip archive or at a URL.
 ///
 /// Parameters
 /// ----------
 /// url : str, os.PathLike or a store
 ///     A directory or a URL below which lies a `zarr.json` (Zarr v3), or a `.zarray` or `.zgroup` (v2):
 ///     `s3://bucket/key`, `gs://bucket/key`, `az://container/key`,
-///     `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`. Or a
+///     `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`. What
+///     ends in `.zip` is a zip archive, as `zip::URL` and `zip://folder/in/it::URL` are. Or a
 ///     store for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`, `HTTPStore`,
-///     `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`, `StorePath`), or what
+///     `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`, `ZipStore`, `StorePath`), or what
 ///     `fsspec.get_mapper` gives; only where it points and how are taken from it, reading is swath's own.
 /// mode : str, default "r"
 ///     Only "r", reading: swath does not write yet.
@@ -278,15 +279,18 @@ fn location(
     let py = store.py();
     let given = place(store, storage_options)?;
     check_mode(py, mode, &given.url)?;
+    let given = with_absolute_archive(given);
     let Caches { decoded_cache_bytes, remote } = caches;
     let cache = remote
         .settings()
         .map_err(|message| error(py, Class::Invalid, &message, &without_credentials(&given.url)))?;
-    let Some((scheme, _)) = given.url.split_once("://") else {
+    let chained = archive_of(&given.url);
+    let scheme = given.url.split_once("://").map(|(scheme, _)| scheme);
+    let Some(scheme) = scheme.or(chained.map(|(zip, _)| zip)) else {
         check_local(py, &given, Path::new(&given.path))?;
         return Ok(Location::local(Path::new(&given.path), "", decoded_cache_bytes));
     };
-    if scheme.contains(':') {
+    if chained.is_none() && scheme.contains(':') {
         let message = "chained URLs of fsspec cannot be read: wanted the URL of the storage itself";
         return Err(error(py, Class::Unsupported, message, &without_credentials(&given.url)));
     }
@@ -305,6 +309,19 @@ fn location(
     let store = opened.map_err(|error| raised(py, &error))?;
     check_local(py, &given, Path::new(store.name()))?;
     Ok(Location::local(Path::new(store.name()), "", decoded_cache_bytes))
+}
+
+/// The same, with the path of a local archive made absolute: a pickle may be read in a process with another working directory.
+fn with_absolute_archive(given: Place) -> Place {
+    let absolute =
+        archive_of(&given.url).filter(|(_, archive)| !archive.contains("://")).and_then(|(zip, archive)| {
+            let absolute = std::path::absolute(archive).ok()?;
+            Some(format!("{zip}::{}", absolute.to_str()?))
+        });
+    match absolute {
+        Some(url) => Place { path: OsString::from(&url), url, ..given },
+        None => given,
+    }
 }
 
 /// What is to be kept of what is read.
@@ -359,10 +376,14 @@ fn check_mode(py: Python<'_>, mode: &str, url: &str) -> PyResult<()> {
 fn check_local(py: Python<'_>, given: &Place, path: &Path) -> PyResult<()> {
     let (class, message) = if !given.options.is_empty() || given.provider.is_some() {
         (Class::Invalid, "storage options are for URLs, and this is a local path")
-    } else if path.is_file() {
-        (Class::Unsupported, "this is a file: swath reads directories, and no zip files yet")
+    } else if path.is_file() && !is_zip(path) {
+        (Class::Unsupported, "this is a file: swath reads directories and zip archives")
     } else {
         return Ok(());
     };
     Err(error(py, class, message, &given.url))
+}
+
+fn is_zip(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"))
 }

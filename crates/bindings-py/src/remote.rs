@@ -94,10 +94,20 @@ impl Remote {
     }
 }
 
+/// What stands before an archive's URL, `zip` or `zip://FOLDER`, and the URL.
+pub(crate) fn archive_of(url: &str) -> Option<(&str, &str)> {
+    let (zip, archive) = url.split_once("::")?;
+    let scheme = zip.split_once("://").map_or(zip, |(scheme, _)| scheme);
+    scheme.eq_ignore_ascii_case("zip").then_some((zip, archive))
+}
+
 /// A URL without user, password, query and fragment: queries of blob storage are signatures. What stands before an `@`
 /// of `abfs[s]://` is no user but the container. Passwords may hold a `/`, `?` or `#` that should have been escaped: all up
 /// to the last `@` is left out then, but for web servers where an `@` stands before it: paths hold some too.
 pub(crate) fn without_credentials(url: &str) -> String {
+    if let Some((zip, archive)) = archive_of(url) {
+        return format!("{zip}::{}", without_credentials(archive));
+    }
     let Some((scheme, rest)) = url.split_once("://") else {
         return without_query(url).to_owned();
     };

@@ -176,7 +176,9 @@ def test_other_arguments_of_open(path, tmp_path):
     assert "S3CRET" not in str(error)
     assert "simplecache" in str(raised(lambda: swath.open("simplecache::s3://bucket/a.zarr")))
     (tmp_path / "a.zip").write_bytes(b"PK")
-    assert "zip" in str(raised(lambda: swath.open(tmp_path / "a.zip")))
+    assert "no end record" in str(raised(lambda: swath.open(tmp_path / "a.zip")))
+    (tmp_path / "a.tar").write_bytes(b"")
+    assert "zip archives" in str(raised(lambda: swath.open(tmp_path / "a.tar")))
     with pytest.raises(TypeError):
         swath.open(3)
 

@@ -2,7 +2,7 @@
 
 use crate::place::Place;
 use anyhow::{anyhow, bail};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use swath::{Array, ErrorKind, Group, Node};
 
 /// How many names of a group an error message lists.
@@ -16,8 +16,9 @@ const NAMES_MAX: usize = 8;
 pub(crate) fn node(place: &Place) -> anyhow::Result<Node> {
     if let Place::Directory(path) = place
         && path.is_file()
+        && !is_archive(path)
     {
-        bail!("{}: is a file; wanted the directory of an array or a group", path.display());
+        bail!("{}: is a file; wanted the directory of an array or a group, or a zip archive", path.display());
     }
     let error = match place.node() {
         Err(error) if error.kind() == ErrorKind::NotFound => error,
@@ -34,6 +35,10 @@ pub(crate) fn node(place: &Place) -> anyhow::Result<Node> {
     }
 }
 
+fn is_archive(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"))
+}
+
 /// Opens the array at a place.
 ///
 /// # Errors
@@ -46,10 +51,10 @@ pub(crate) fn array(place: &Place) -> anyhow::Result<Array> {
     }
 }
 
-/// The directory that holds the chunks of an array of local files.
+/// The directory that holds the chunks of an array of local files, or the archive that does.
 pub(crate) fn directory(array: &Array) -> PathBuf {
     let root = PathBuf::from(array.store().name());
-    if array.path().is_empty() { root } else { root.join(array.path()) }
+    if array.path().is_empty() || root.is_file() { root } else { root.join(array.path()) }
 }
 
 /// `<name> holds a, b, c`.

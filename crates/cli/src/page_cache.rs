@@ -14,7 +14,7 @@ pub(crate) struct Dropped {
     pub(crate) refused: u64,
 }
 
-/// Asks the kernel to drop the cached pages of every file below `directory`. Pages not yet written back are written
+/// Asks the kernel to drop the cached pages of every file below `directory`, or of the file that it is. Pages not yet written back are written
 /// first, because the kernel keeps dirty ones. Pages that another process maps stay.
 ///
 /// # Errors
@@ -22,6 +22,10 @@ pub(crate) struct Dropped {
 /// Those of listing and opening; links are not followed.
 pub(crate) fn drop_pages(directory: &Path) -> std::io::Result<Dropped> {
     let mut dropped = Dropped::default();
+    if directory.is_file() {
+        dropped.drop_file(directory)?;
+        return Ok(dropped);
+    }
     let mut pending: Vec<PathBuf> = vec![directory.to_owned()];
     while let Some(folder) = pending.pop() {
         for entry in std::fs::read_dir(folder)? {
@@ -30,14 +34,21 @@ pub(crate) fn drop_pages(directory: &Path) -> std::io::Result<Dropped> {
             if kind.is_dir() {
                 pending.push(entry.path());
             } else if kind.is_file() {
-                let file = File::open(entry.path())?;
-                dropped.files += 1;
-                dropped.bytes += file.metadata()?.len();
-                dropped.refused += u64::from(forget(&file).is_err());
+                dropped.drop_file(&entry.path())?;
             }
         }
     }
     Ok(dropped)
+}
+
+impl Dropped {
+    fn drop_file(&mut self, path: &Path) -> std::io::Result<()> {
+        let file = File::open(path)?;
+        self.files += 1;
+        self.bytes += file.metadata()?.len();
+        self.refused += u64::from(forget(&file).is_err());
+        Ok(())
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -64,6 +75,8 @@ mod tests {
         std::fs::write(folder.path().join("zarr.json"), "{}").unwrap();
         let dropped = drop_pages(folder.path()).unwrap();
         assert_eq!((dropped.files, dropped.bytes), (2, 12));
+        let dropped = drop_pages(&folder.path().join("c/0/0")).unwrap();
+        assert_eq!((dropped.files, dropped.bytes), (1, 10));
         assert!(drop_pages(&folder.path().join("missing")).is_err());
     }
 }

@@ -60,7 +60,7 @@ impl Place {
     /// Those of the library.
     pub(crate) fn store(&self) -> Result<Store, Error> {
         match self {
-            Place::Directory(path) => Store::directory(path),
+            Place::Directory(path) => Store::path(path),
             Place::Url(url, options, cache) => {
                 let store = Store::open(url, options)?;
                 match cache {

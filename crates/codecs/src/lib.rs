@@ -43,6 +43,7 @@ mod error;
 mod filter;
 mod float_format;
 mod gzip;
+mod inflate;
 mod layout;
 mod limits;
 mod lz4;
@@ -73,6 +74,7 @@ pub use filter::{
     QuantizeCodec, RoundingMode, ScaleOffsetCodec,
 };
 pub use gzip::GzipCodec;
+pub use inflate::{crc32, inflate};
 pub use layout::{ByteOrder, ChunkLayout, Element, ElementKind};
 pub use lz4::Lz4Codec;
 pub use lzma::{LzmaCodec, LzmaFormat};

@@ -115,5 +115,5 @@ pub use resident::{Piece, Resident};
 pub use scratch::Scratch;
 pub use target::BatchTarget;
 pub use wake::Wake;
-pub use window::{Cursor, Planned, Token, Window};
+pub use window::{Cursor, ObjectPart, Planned, Token, Window};
 pub use writing::{PutCondition, writes};

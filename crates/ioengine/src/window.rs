@@ -43,7 +43,10 @@ pub(crate) struct LogicalRead {
 /// The reusable memory behind a window.
 #[derive(Default)]
 pub(crate) struct WindowStorage {
+    /// What sinks are told that the reads are of.
     pub(crate) object: Option<ObjectRef>,
+    /// Where the object lies, where it is a part of another.
+    pub(crate) part: Option<ObjectPart>,
     pub(crate) expected: Option<Identity>,
     pub(crate) reads: Vec<LogicalRead>,
     pub(crate) note: Option<Box<dyn Any + Send>>,
@@ -54,9 +57,50 @@ impl WindowStorage {
     /// Empties the window and keeps its memory, the note included: a plan clears the note that it takes.
     pub(crate) fn clear(&mut self) {
         self.object = None;
+        self.part = None;
         self.expected = None;
         self.reads.clear();
         self.error = None;
+    }
+
+    /// The object that is opened and read.
+    pub(crate) fn source(&self) -> Option<&ObjectRef> {
+        match &self.part {
+            Some(part) => Some(&part.of),
+            None => self.object.as_ref(),
+        }
+    }
+
+    /// Turns ranges of a part into ranges of what it is a part of.
+    pub(crate) fn rebase(&mut self) {
+        let Some(part) = &self.part else { return };
+        for read in &mut self.reads {
+            read.range = part.range(read.range);
+        }
+    }
+}
+
+/// An object that is a part of another one: a member of an archive, say.
+#[derive(Clone, Debug)]
+pub struct ObjectPart {
+    /// The object that is read.
+    pub of: ObjectRef,
+    /// Where in it the part begins, in bytes.
+    pub offset: u64,
+    /// Bytes of the part.
+    pub len: u64,
+}
+
+impl ObjectPart {
+    /// A range of the part as a range of what it is a part of. What reaches past the part's end is a range past the end of
+    /// every object, and what the part is too long for is something that every object is too long for.
+    fn range(&self, range: ByteRange) -> ByteRange {
+        match range.resolve(self.len) {
+            Ok((offset, len)) => ByteRange::Bounded { offset: self.offset.saturating_add(offset), len },
+            // No object is of at most no bytes, but one that has none.
+            Err(error) if error.kind() == ErrorKind::LimitExceeded => ByteRange::Whole { len_max: 0 },
+            Err(_) => ByteRange::Bounded { offset: u64::MAX, len: 1 },
+        }
     }
 }
 
@@ -83,6 +127,14 @@ impl<'w, 'b> Window<'w, 'b> {
             return;
         }
         self.storage.object = Some(object);
+    }
+
+    /// Sets the object that every read of this window is of, where it lies within another one: ranges count from the part's
+    /// first byte, and end with its last. The other object is what is opened and read, and whose version counts; sinks
+    /// are told of `object`. Must be called before the first read.
+    pub fn set_part(&mut self, object: ObjectRef, part: ObjectPart) {
+        self.set_object(object);
+        self.storage.part = Some(part);
     }
 
     /// Declares the version that the plan was made from (a cached shard index, say). When the object is another by now,

@@ -50,14 +50,14 @@ pub(crate) struct ArrayInner {
 }
 
 impl Array {
-    /// Opens the array in a local directory.
+    /// Opens the array in a local directory, or in a zip archive: see [`Store::path`].
     ///
     /// # Errors
     ///
     /// `NotFound` where there is no array, `Invalid` where its metadata breaks the specification, `Unsupported` (naming
     /// the codec, data type, grid ...) where swath cannot read it.
     pub fn open(path: impl AsRef<Path>) -> Result<Array, Error> {
-        Array::open_in(&Store::directory(path)?, "")
+        Array::open_in(&Store::path(path)?, "")
     }
 
     /// Opens the array at `path` of a store.
@@ -232,12 +232,18 @@ impl ArrayInner {
     /// The object at these coordinates of the stored grid.
     pub(crate) fn chunk_object(&self, coordinates: &[u64]) -> ObjectRef {
         let mut key = String::with_capacity(self.path.len() + 24);
+        self.write_chunk_key(coordinates, &mut key);
+        self.store.object(&key)
+    }
+
+    /// Writes the key of the object at these coordinates in place of what `key` holds.
+    pub(crate) fn write_chunk_key(&self, coordinates: &[u64], key: &mut String) {
+        key.clear();
         if !self.path.is_empty() {
             key.push_str(&self.path);
             key.push('/');
         }
-        self.metadata.chunk_key_encoding().write_key(coordinates, &mut key);
-        self.store.object(&key)
+        self.metadata.chunk_key_encoding().write_key(coordinates, key);
     }
 }
 

@@ -128,7 +128,7 @@ impl ReadBatch<'_> {
             }
             Err(error) => error,
         };
-        let is_gone = error.kind() == swath_ioengine::ErrorKind::NotFound;
+        let is_gone = self.says_missing(error);
         if !is_gone && note.cached.reads_left != 0 {
             return;
         }

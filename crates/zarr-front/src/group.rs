@@ -31,13 +31,13 @@ struct GroupInner {
 }
 
 impl Group {
-    /// Opens the group in a local directory.
+    /// Opens the group in a local directory, or in a zip archive: see [`Store::path`].
     ///
     /// # Errors
     ///
     /// `NotFound` where there is no group, `Invalid` where its metadata breaks the specification.
     pub fn open(path: impl AsRef<Path>) -> Result<Group, Error> {
-        Group::open_in(&Store::directory(path)?, "")
+        Group::open_in(&Store::path(path)?, "")
     }
 
     /// Opens the group at `path` of a store.

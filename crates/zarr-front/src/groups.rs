@@ -193,6 +193,11 @@ impl Groups {
         }
     }
 
+    /// Each group's object, by row-major number, ascending.
+    pub(crate) fn objects(&self) -> &[u64] {
+        &self.objects
+    }
+
     /// The results that want chunks of an object.
     pub(crate) fn members(&self, group: usize) -> impl Iterator<Item = usize> {
         let results = match (self.result_starts.get(group), self.result_starts.get(group + 1)) {

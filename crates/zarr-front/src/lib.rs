@@ -5,8 +5,10 @@
 mod array;
 mod axis_cut;
 mod cached_reads;
+mod catalog;
 mod chunk_key;
 mod compiled;
+mod contained_reads;
 mod counting_sort;
 mod data_type;
 mod decoded_cache;
@@ -32,6 +34,7 @@ mod shard_index;
 mod shards;
 mod slabs;
 mod store;
+mod store_path;
 #[cfg(feature = "cloud")]
 mod store_url;
 mod stored_size;

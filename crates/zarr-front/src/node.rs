@@ -25,7 +25,7 @@ impl Node {
     ///
     /// `NotFound` where there is neither an array nor a group, `Invalid` and `Unsupported` as for [`Array::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Node, Error> {
-        open_node(&Store::directory(path)?, "")
+        open_node(&Store::path(path)?, "")
     }
 
     /// Opens whatever is at `path` of a store.

@@ -1,6 +1,7 @@
 //! What a window's plan notes for when its bytes arrive.
 
 use crate::cached_reads::Cached;
+use crate::contained_reads::{ContainedChunk, MemberRead};
 use crate::groups::Place;
 use crate::placement::{Placement, Placements};
 use crate::shards::InnerKey;
@@ -19,6 +20,10 @@ pub(crate) struct Note {
     pub(crate) cached: Cached,
     /// The window is one stretch of its shard, and was not told yet that the others are of the same version.
     pub(crate) is_unsure: bool,
+    /// Placements of one of several objects of a window.
+    pub(crate) single: Placements,
+    /// What the window's chunks wait for could not be read.
+    pub(crate) has_failed: bool,
 }
 
 /// One read of a window.
@@ -31,6 +36,10 @@ pub(crate) enum Wanted {
     InnerIndex(Box<(InnerKey, u64)>),
     /// A chunk, or a part of it, for these placements.
     Chunk { run: Range<u32>, part: ChunkPart },
+    /// A chunk, or a part of it, that is a part of another object.
+    Contained(Box<ContainedChunk>),
+    /// Something of a member of an archive that is needed before its chunks, or for all of them.
+    Member(Box<MemberRead>),
     /// No more than whether the object is still the one that was planned from.
     Version,
 }
@@ -52,6 +61,7 @@ impl Note {
         self.inner_left = 0;
         self.is_unsure = false;
         self.cached.clear();
+        self.has_failed = false;
     }
 }
 

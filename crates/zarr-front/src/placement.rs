@@ -4,6 +4,7 @@ use crate::axis_cut::AxisCut;
 use crate::compiled::Compiled;
 use crate::counting_sort::{SortMemory, sort_by_number};
 use crate::groups::{Groups, Place};
+use crate::note::number;
 use std::ops::Range;
 use swath_codecs::{CutAxis, CutView, Output};
 
@@ -105,6 +106,13 @@ impl Placements {
     /// Adds a placement that [`collect`](Self::collect) sorts in.
     pub(crate) fn push(&mut self, placement: Placement) {
         self.sorted.push(placement);
+    }
+
+    /// Appends the placements of another window; says where they are.
+    pub(crate) fn append(&mut self, other: &Placements) -> Range<u32> {
+        let start = number(self.sorted.len());
+        self.sorted.extend_from_slice(&other.sorted);
+        start..number(self.sorted.len())
     }
 
     /// Collects the placements of a window, sorted by chunk.

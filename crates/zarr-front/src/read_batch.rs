@@ -1,6 +1,7 @@
 //! One read of an array: a plan and a sink for the engine.
 
 use crate::array::{Array, ArrayInner};
+use crate::contained_reads::{Contained, ContainedChunk, ContainedShard, MemberRead};
 use crate::decoded_cache::{DecodedArray, DecodedChunks, Version};
 use crate::groups::{Groups, Place};
 use crate::index_cache::IndexCache;
@@ -35,6 +36,8 @@ pub(crate) struct ReadBatch<'m> {
     pub(crate) writes: u64,
     /// When shards are read whole.
     pub(crate) whole_shards: Option<WholeShards>,
+    /// Where the objects are, in a store whose keys are parts of other objects.
+    pub(crate) contained: Option<Contained>,
 }
 
 /// What a read comes to. Its waiter shares this, and not the batch: a batch that has ended must not hold back the
@@ -77,7 +80,10 @@ impl<'m> ReadBatch<'m> {
         let limits = &engine.config().limits;
         let reads_max = swath_ioengine::storage_len(limits.window_reads_max);
         let chunks = &array.inner.compiled.chunks_per_object;
+        let catalog = array.inner.store.catalog();
         let (slabs, whole_shards) = match array.inner.store.is_remote() {
+            // Compressed members are inflated whole: they are not cut by where their chunks are stored.
+            true if catalog.is_some() => (Slabs::of_whole_objects(chunks, reads_max, None), None),
             true => {
                 let compiled = &array.inner.compiled;
                 let stretches = Stretches::new(compiled, limits);
@@ -86,6 +92,13 @@ impl<'m> ReadBatch<'m> {
             false => (Slabs::new(chunks, reads_max), None),
         };
         let groups = Groups::new(&results.output, &array.inner.compiled, slabs)?;
+        let contained = match catalog {
+            None => None,
+            Some(catalog) => {
+                let contents = catalog.contents(engine)?;
+                Some(Contained::new(contents, &array.inner, &groups, groups.slabs.per_window)?)
+            }
+        };
         array.inner.store.expect(results.output.total_tile_count());
         Ok(ReadBatch {
             array: Arc::clone(&array.inner),
@@ -97,6 +110,7 @@ impl<'m> ReadBatch<'m> {
             is_immutable: engine.config().freshness == Freshness::Immutable,
             writes: swath_ioengine::writes(),
             whole_shards,
+            contained,
         })
     }
 
@@ -111,6 +125,11 @@ impl<'m> ReadBatch<'m> {
     }
 
     pub(crate) fn object(&self, place: &Place) -> ObjectRef {
+        if let Some(contained) = &self.contained
+            && let Some(object) = self.contained_object(contained, place)
+        {
+            return object;
+        }
         let coordinates = self.groups.coordinates(place.object, &self.array.compiled.objects);
         self.array.chunk_object(&coordinates)
     }
@@ -142,7 +161,7 @@ impl<'m> ReadBatch<'m> {
     }
 
     #[inline]
-    fn read_chunk(&self, window: &mut Window<'_, '_>, range: ByteRange, token: Token) {
+    pub(crate) fn read_chunk(&self, window: &mut Window<'_, '_>, range: ByteRange, token: Token) {
         if self.array.compiled.takes_pieces {
             window.read_pieces(range, token);
         } else {
@@ -259,7 +278,12 @@ impl<'m> ReadBatch<'m> {
     }
 
     /// Copies a chunk, or a part of it, from where it lies to where it is wanted.
-    fn place_piece(&self, placements: &[Placement], part: ChunkPart, piece: &Piece<'_>) -> Result<(), Error> {
+    pub(crate) fn place_piece(
+        &self,
+        placements: &[Placement],
+        part: ChunkPart,
+        piece: &Piece<'_>,
+    ) -> Result<(), Error> {
         let chain = &self.array.compiled.chain;
         let Some((start, strides)) = raw_part(chain, part, piece.len()) else {
             return Err(no_raw_part(chain, piece.len()));
@@ -274,7 +298,7 @@ impl<'m> ReadBatch<'m> {
     }
 
     /// Decodes a chunk and puts it where it is wanted.
-    fn place(
+    pub(crate) fn place(
         &self,
         placements: &[Placement],
         part: ChunkPart,
@@ -336,10 +360,8 @@ impl<'m> ReadBatch<'m> {
                 Some(version) => self.place_and_keep(placements, version, stored, scratch.get()),
                 None => self.place(placements, part, stored, scratch),
             },
-            Err(error) if error.kind() == swath_ioengine::ErrorKind::NotFound => {
-                return self.fill(placements);
-            }
-            Err(error) => Err(Error::from(error.clone())),
+            Err(error) if self.says_missing(error) => return self.fill(placements),
+            Err(error) => Err(self.storage_error(error.clone())),
         };
         if let Err(error) = placed {
             self.fail(placements, &error.with_object(&object.key));
@@ -384,7 +406,8 @@ pub(crate) fn version_range(object: &ObjectRef) -> ByteRange {
 
 impl Batch for ReadBatch<'_> {
     fn window_count(&self) -> u64 {
-        self.groups.window_count()
+        let contained = self.contained.as_ref().and_then(Contained::window_count);
+        contained.unwrap_or_else(|| self.groups.window_count())
     }
 
     fn estimate(&self) -> Estimate {
@@ -395,14 +418,29 @@ impl Batch for ReadBatch<'_> {
     }
 
     fn plan<'b>(&'b self, cursor: Cursor, context: &PlanContext<'_>, window: &mut Window<'_, 'b>) -> Planned {
+        if let Some(contained) = &self.contained
+            && contained.window_count().is_some()
+        {
+            self.plan_contained(contained, cursor, window);
+            return Planned::Complete;
+        }
         let Some(place) = self.groups.place(cursor.window) else { return Planned::Complete };
-        let object = self.object(&place);
+        let (object, part) = match &self.contained {
+            None => (self.object(&place), None),
+            Some(contained) => match self.plan_contained_shard(contained, &place, window) {
+                ContainedShard::At(object, part) => (object, part),
+                ContainedShard::Planned => return Planned::Complete,
+            },
+        };
         let Some(level) = self.array.compiled.levels.first() else {
             self.plan_chunk(&place, object, window);
             return Planned::Complete;
         };
         let shard = self.shard(&place, &object, context);
-        window.set_object(object.clone());
+        match part {
+            None => window.set_object(object.clone()),
+            Some(part) => self.set_part(window, object.clone(), part),
+        }
         match shard {
             Shard::Awaited => return Planned::Parked,
             Shard::Known { .. } => self.plan_shard(&place, &shard, &object, window),
@@ -452,6 +490,14 @@ impl Batch for ReadBatch<'_> {
                 let place = Place::clone(place);
                 self.shard_arrived(&place, result, lane);
             }
+            Some(Wanted::Contained(chunk)) => {
+                let chunk = ContainedChunk::clone(chunk);
+                self.contained_arrived(&chunk, result, lane);
+            }
+            Some(Wanted::Member(read)) => {
+                let read = MemberRead::clone(read);
+                self.member_arrived(&read, result, lane);
+            }
             Some(Wanted::InnerIndex(inner)) => {
                 let (key, offset) = **inner;
                 self.inner_index_arrived(key, offset, result, lane);
@@ -459,9 +505,9 @@ impl Batch for ReadBatch<'_> {
             Some(Wanted::Version) => {
                 // An object that is gone by now has nothing stored either.
                 if let Err(error) = result
-                    && error.kind() != swath_ioengine::ErrorKind::NotFound
+                    && !self.says_missing(&error)
                 {
-                    self.fail(&note.placements, &Error::from(error).with_object(&lane.object.key));
+                    self.fail(&note.placements, &self.storage_error(error).with_object(&lane.object.key));
                 }
             }
             None => {}
@@ -469,10 +515,18 @@ impl Batch for ReadBatch<'_> {
     }
 
     fn stale(&self, cursor: Cursor) {
+        if let Some(catalog) = self.array.store.catalog() {
+            catalog.note_change();
+        }
         let Some(place) = self.groups.place(cursor.window) else { return };
         self.cache.forget(&self.object(&place));
         self.forget_cached(&place);
         self.shards.forget(place.group);
+        if self.contained.is_some() {
+            // A first read of an index is of a version too, where it is a part of another object: the duty to read it is
+            // taken again with the next plan.
+            drop(self.shards.give_up_ticket(place.group));
+        }
     }
 
     fn spoiled(&self, cursor: Cursor, error: swath_ioengine::Error, lane: &mut LaneContext<'_>) {
@@ -481,8 +535,7 @@ impl Batch for ReadBatch<'_> {
         self.forget_cached(&place);
         let error = Error::from(error).with_object(&lane.object.key);
         let Some(note) = lane.note.get::<Note>() else { return self.fail_group(place.group, &error) };
-        let is_chunk =
-            |read: &Wanted| matches!(read, Wanted::Chunk { .. } | Wanted::Shard(_) | Wanted::Version);
+        let is_chunk = |read: &Wanted| !matches!(read, Wanted::Index(_) | Wanted::InnerIndex(_));
         let are_chunks = note.reads.iter().any(is_chunk);
         if are_chunks {
             self.fail(&note.placements, &error);

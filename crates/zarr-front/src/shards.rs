@@ -333,8 +333,8 @@ impl ReadBatch<'_> {
     ) {
         let level = self.array.compiled.levels.first();
         let found = match (result, level) {
-            (Err(error), _) if error.kind() == swath_ioengine::ErrorKind::NotFound => Ok(None),
-            (Err(error), _) => Err(Error::from(error)),
+            (Err(error), _) if self.says_missing(&error) => Ok(None),
+            (Err(error), _) => Err(self.storage_error(error)),
             (Ok(Arrival::Bytes(stored)), Some(level)) => {
                 let index = ShardIndex::decode(level, stored, lane.scratch.get::<Scratch>());
                 index.map(|index| Some(self.read_index(index, lane.identity)))
@@ -386,7 +386,7 @@ impl ReadBatch<'_> {
                 ShardIndex::decode(level, stored, lane.scratch.get::<Scratch>())
             }
             (Ok(_), _) => Err(Error::new(ErrorKind::Internal, "an inner index arrived without bytes")),
-            (Err(error), _) => Err(Error::from(error)),
+            (Err(error), _) => Err(self.storage_error(error)),
         };
         let decoded = decoded.map(Arc::new);
         if let Ok(index) = &decoded {

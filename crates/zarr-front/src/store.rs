@@ -1,5 +1,8 @@
-//! Where a hierarchy lives: a medium, and a prefix of its keys.
+//! Where a hierarchy lives: a medium, and a prefix of its keys; or what says of each key which part of another object it is.
 
+use crate::catalog::Catalog;
+use crate::catalog::zip::ZipArchive;
+use crate::contained_reads::plain_name;
 use crate::{Error, ErrorKind};
 use bytes::Bytes;
 use std::path::Path;
@@ -23,6 +26,8 @@ pub struct Store {
     /// What people call it.
     name: Arc<str>,
     recipe: Option<Arc<StoreRecipe>>,
+    /// Where keys are, in a store whose keys are parts of other objects.
+    catalog: Option<Arc<Catalog>>,
     #[cfg(feature = "cache")]
     cache: Option<CacheTier>,
 }
@@ -77,13 +82,29 @@ impl Store {
             prefix: prefix.into(),
             name: name.into(),
             recipe: None,
+            catalog: None,
             #[cfg(feature = "cache")]
             cache: None,
         }
     }
 
+    /// The members of a zip archive that is an object of any medium: read only, as ranges of it where they are stored as
+    /// they are, and else inflated whole. The store's root is the directory `root` of the archive; where none is named, the
+    /// archive's own root, or the one directory that everything lies in, if it and not the archive's root holds a node.
+    /// `name` is what errors and representations call the store. Nothing is read yet.
+    pub fn zip(archive: ObjectRef, root: Option<&str>, name: &str) -> Store {
+        let prefix = archive.key.to_string();
+        let medium = archive.medium.clone();
+        let catalog = Catalog::Zip(ZipArchive::new(archive, root));
+        Store { catalog: Some(Arc::new(catalog)), ..Store::new(medium, &prefix, name) }
+    }
+
+    /// Where keys are, in a store whose keys are parts of other objects.
+    pub(crate) fn catalog(&self) -> Option<&Catalog> {
+        self.catalog.as_deref()
+    }
+
     /// The same store, which says how it is opened again.
-    #[cfg(feature = "cloud")]
     pub(crate) fn with_recipe(self, recipe: StoreRecipe) -> Store {
         Store { recipe: Some(Arc::new(recipe)), ..self }
     }
@@ -97,7 +118,9 @@ impl Store {
         if !self.is_remote() || self.cache.is_some() {
             return self;
         }
-        Store { medium: cache.wrap_named(&self.medium), cache: Some(cache.clone()), ..self }
+        let medium = cache.wrap_named(&self.medium);
+        let catalog = self.catalog.as_ref().map(|catalog| Arc::new(catalog.with_medium(&medium)));
+        Store { medium, catalog, cache: Some(cache.clone()), ..self }
     }
 
     /// What the store's cache counted in this process, for all stores that share it; `None` without one.
@@ -133,8 +156,10 @@ impl Store {
 
     /// The same error, naming the store and the key in it where it names an object of the medium.
     pub(crate) fn named(&self, error: Error) -> Error {
-        let key = error.object().unwrap_or_default();
-        let name = self.describe(key.strip_prefix(&*self.prefix).unwrap_or(key));
+        let key = plain_name(error.object().unwrap_or_default());
+        let is_archive = self.catalog.is_some() && self.prefix.strip_suffix('/') == Some(key);
+        let key = if is_archive { "" } else { key.strip_prefix(&*self.prefix).unwrap_or(key) };
+        let name = self.describe(key);
         error.about(&name)
     }
 
@@ -161,6 +186,13 @@ impl Store {
     ///
     /// Whatever else a read of it comes to.
     pub(crate) fn document(&self, engine: &Engine, key: &str) -> Result<Document, Error> {
+        if let Some(catalog) = &self.catalog {
+            let mut found = self.contained(catalog, engine, &[key.to_owned()])?;
+            return match found.pop().unwrap_or(Document::Missing) {
+                Document::Denied(error) | Document::Failed(error) => Err(error),
+                found => Ok(found),
+            };
+        }
         let range = ByteRange::Whole { len_max: DOCUMENT_BYTES_MAX };
         match self.judged(key, engine.read_object(&self.object(key), range)) {
             Document::Denied(error) | Document::Failed(error) => Err(error),
@@ -180,6 +212,9 @@ impl Store {
         keys: &[String],
         len_max: u64,
     ) -> Result<Vec<Document>, Error> {
+        if let Some(catalog) = &self.catalog {
+            return self.contained(catalog, engine, keys);
+        }
         let mut found = self.read_wholes(engine, keys, len_max)?;
         let is_long = |result: &Result<Bytes, swath_ioengine::Error>| {
             result.as_ref().is_err_and(|error| error.kind() == swath_ioengine::ErrorKind::LimitExceeded)
@@ -193,6 +228,18 @@ impl Store {
             }
         }
         Ok(keys.iter().zip(found).map(|(key, found)| self.judged(key, found)).collect())
+    }
+
+    /// Documents that are parts of other objects.
+    fn contained(&self, catalog: &Catalog, engine: &Engine, keys: &[String]) -> Result<Vec<Document>, Error> {
+        let found = catalog.read(engine, keys, DOCUMENT_BYTES_MAX);
+        let found = found.map_err(|error| error.about(&self.name))?;
+        let judged = keys.iter().zip(found).map(|(key, found)| match found {
+            Ok(Some(bytes)) => Document::Here(bytes),
+            Ok(None) => Document::Missing,
+            Err(error) => Document::Failed(error.about(&self.describe(key))),
+        });
+        Ok(judged.collect())
     }
 
     /// Whole objects of at most `len_max` bytes, in one batch.
@@ -235,6 +282,11 @@ impl Store {
     /// What lies directly below `path` (without slashes around it), sorted by name; nothing where there is no such
     /// directory.
     pub(crate) fn list(&self, path: &str) -> Result<Vec<Entry>, Error> {
+        if let Some(catalog) = &self.catalog {
+            let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
+            let contents = catalog.contents(&Engine::global()).map_err(|error| error.about(&self.name))?;
+            return Ok(contents.list(&prefix));
+        }
         let key = if path.is_empty() { self.prefix.to_string() } else { format!("{}{path}/", self.prefix) };
         match self.medium.list(&key) {
             Ok(entries) => Ok(entries),
@@ -259,14 +311,10 @@ pub(crate) enum Document {
 
 /// Why a path is no directory.
 fn no_directory(path: &Path) -> String {
-    let Some(file) = path.ancestors().find(|path| path.is_file()) else {
-        return "no such directory".to_owned();
-    };
-    let is_zip = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
-    let hint = if is_zip { ": zip archives cannot be read yet, unpack it" } else { "" };
-    match file == path {
-        true => format!("wanted a directory, found a file{hint}"),
-        false => format!("wanted a directory, found below the file {}{hint}", file.display()),
+    match path.ancestors().find(|path| path.is_file()) {
+        None => "no such directory".to_owned(),
+        Some(file) if file == path => "wanted a directory or a zip archive, found a file".to_owned(),
+        Some(file) => format!("wanted a directory, found below the file {}", file.display()),
     }
 }
 

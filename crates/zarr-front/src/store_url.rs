@@ -1,45 +1,106 @@
 //! Stores by URL.
 
 use crate::store::StoreRecipe;
+use crate::store_path::{is_zip_name, zip_url};
 use crate::{Error, ErrorKind, Store};
 use std::borrow::Cow;
-use swath_ioengine::{CloudLocation, CloudMedium, CloudOptions, MemoryMedium};
+use swath_ioengine::{CloudLocation, CloudMedium, CloudOptions, Medium, MemoryMedium, ObjectRef};
 
 impl Store {
-    /// Whatever a URL names: `s3://`, `gs://`, `az://`, `abfs[s]://`, `http[s]://`, `memory://`, `file://`, or the path of a
-    /// local directory. Options are the cloud's; nothing is connected before the first read.
+    /// Whatever a URL names: `s3://`, `gs://`, `az://`, `abfs[s]://`, `http[s]://`, `memory://`, `file://`, or a path of the
+    /// local file system. Options are the cloud's; nothing is connected before the first read.
+    ///
+    /// What ends in `.zip` is a zip archive, as fsspec's `zip://DIRECTORY::URL` is, whose root is then that directory of the
+    /// archive, and `zip::URL`: see [`Store::zip`]. A local directory may have any name, and so may a remote one whose URL ends
+    /// in `/`.
     ///
     /// `memory://NAME/PATH` is the process's own medium of that name, empty when it is first asked for. In a `file://` URL
     /// percent signs stand for bytes where two hexadecimal digits follow them, and `?` and `#` for themselves.
     ///
     /// # Errors
     ///
-    /// `Unsupported` for a scheme or an option that is not known, and for files of another host; as [`Store::directory`]
-    /// for local directories.
+    /// `Unsupported` for a scheme or an option that is not known, and for files of another host; as [`Store::path`] for
+    /// local files and directories.
     pub fn open(url: &str, options: &CloudOptions) -> Result<Store, Error> {
-        let Some((scheme, rest)) = url.split_once("://") else { return Store::directory(url) };
-        match scheme.to_ascii_lowercase().as_str() {
-            "file" => Store::directory(&*file_path(rest).map_err(|error| error.with_object(url))?),
-            "memory" => memory(rest),
-            _ => cloud(url, options),
+        if let Some((root, archive)) = zip_of(url) {
+            return match object(archive, options)? {
+                Place::Local(path) => Store::zip_file(&*path, root),
+                Place::Elsewhere(archive) => Ok(archive.zip(root, true)),
+            };
+        }
+        match object(url, options)? {
+            Place::Local(path) => Store::path(&*path),
+            Place::Elsewhere(place) if place.is_zip(url) => Ok(place.zip(None, false)),
+            Place::Elsewhere(place) => {
+                Ok(Store::new(place.medium, &place.key, &place.name).with_recipe(place.recipe))
+            }
         }
     }
 }
 
-fn cloud(url: &str, options: &CloudOptions) -> Result<Store, Error> {
+/// The directory within an archive, where one is named, and the archive's URL, of a URL that says that it is a zip archive.
+fn zip_of(url: &str) -> Option<(Option<&str>, &str)> {
+    let (zip, archive) = url.split_once("::")?;
+    match zip.split_once("://") {
+        None if zip.eq_ignore_ascii_case("zip") => Some((None, archive)),
+        Some((scheme, root)) if scheme.eq_ignore_ascii_case("zip") => Some((Some(root), archive)),
+        _ => None,
+    }
+}
+
+/// What a URL names.
+enum Place<'a> {
+    Local(Cow<'a, str>),
+    Elsewhere(Object),
+}
+
+/// A key of a medium.
+struct Object {
+    medium: Medium,
+    key: String,
+    name: String,
+    recipe: StoreRecipe,
+}
+
+fn object<'a>(url: &'a str, options: &CloudOptions) -> Result<Place<'a>, Error> {
+    let Some((scheme, rest)) = url.split_once("://") else { return Ok(Place::Local(Cow::Borrowed(url))) };
+    match scheme.to_ascii_lowercase().as_str() {
+        "file" => file_path(rest).map(Place::Local).map_err(|error| error.with_object(url)),
+        "memory" => memory(rest).map(Place::Elsewhere),
+        _ => cloud(url, options).map(Place::Elsewhere),
+    }
+}
+
+fn cloud(url: &str, options: &CloudOptions) -> Result<Object, Error> {
     let CloudLocation { medium, prefix, name } = CloudMedium::open(url, options)?;
     let (open, withheld) = options.without_secrets();
     let options = open.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let recipe = StoreRecipe { url: name.clone(), options, withheld };
-    Ok(Store::new(medium, &prefix, &name).with_recipe(recipe))
+    Ok(Object { medium, key: prefix, name, recipe })
 }
 
-fn memory(rest: &str) -> Result<Store, Error> {
+fn memory(rest: &str) -> Result<Object, Error> {
     let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
     let medium = MemoryMedium::named(name)?.medium();
     let url = format!("memory://{rest}");
     let recipe = StoreRecipe { url: url.clone(), ..StoreRecipe::default() };
-    Ok(Store::new(medium, path, &url).with_recipe(recipe))
+    Ok(Object { medium, key: path.trim_matches('/').to_owned(), name: url, recipe })
+}
+
+impl Object {
+    /// Whether the URL that it was opened by names an archive by its suffix.
+    fn is_zip(&self, url: &str) -> bool {
+        let is_directory = url.split(['?', '#']).next().is_some_and(|url| url.ends_with('/'));
+        !is_directory && is_zip_name(self.key.as_ref())
+    }
+
+    fn zip(self, root: Option<&str>, is_told: bool) -> Store {
+        let Object { medium, key, name, mut recipe } = self;
+        if is_told {
+            recipe.url = root.map_or_else(|| format!("zip::{name}"), |root| zip_url(&name, root));
+        }
+        Store::zip(ObjectRef { medium, key: key.into() }, root, &name).with_recipe(recipe)
+    }
 }
 
 /// The path in what follows `file://`.
@@ -98,6 +159,22 @@ mod tests {
         assert_eq!(path("/%ff"), Err(ErrorKind::Invalid));
         assert_eq!(path("server/share"), Err(ErrorKind::Unsupported));
         assert_eq!(path("localhost"), Err(ErrorKind::Unsupported));
+    }
+
+    #[test]
+    fn archives_are_told_by_suffix_or_by_scheme() {
+        assert_eq!(zip_of("zip://a/b::s3://c/d"), Some((Some("a/b"), "s3://c/d")));
+        assert_eq!(zip_of("ZIP::/data/x"), Some((None, "/data/x")));
+        assert_eq!(zip_of("zip://::x.zip"), Some((Some(""), "x.zip")));
+        assert_eq!(zip_of("simplecache::s3://c/d"), None);
+        assert_eq!(zip_of("/a/zip"), None);
+        let is_archive = |url: &str| Store::open(url, &CloudOptions::new()).unwrap().catalog().is_some();
+        assert!(is_archive("memory://store_url_zip/a.ZIP"));
+        assert!(is_archive("zip::memory://store_url_zip/a"));
+        assert!(!is_archive("memory://store_url_zip/a.zip/"));
+        let store = Store::open("zip://x::memory://store_url_zip/a.zip", &CloudOptions::new()).unwrap();
+        assert_eq!(store.recipe().unwrap().url, "zip://x::memory://store_url_zip/a.zip");
+        assert_eq!(store.name(), "memory://store_url_zip/a.zip");
     }
 
     #[test]

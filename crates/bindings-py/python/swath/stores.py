@@ -59,6 +59,8 @@ def unsupported(store: Any, why: str = "") -> UnsupportedError:
 def joined(root: str, path: str) -> str:
     """Return a path below a URL or a directory."""
     path = path.strip("/")
+    if root.startswith("zip://::"):
+        return f"zip://{path}::{root.removeprefix('zip://::')}"
     return f"{root.rstrip('/')}/{path}" if path else root
 
 
@@ -129,6 +131,11 @@ def zarr_fsspec(store: Any) -> Place:
     return file_system(store.fs, store.path)
 
 
+def zarr_zip(store: Any) -> Place:
+    """Return where zarr-python's ZipStore points."""
+    return Place(f"zip://::{store.path}", {}, None)
+
+
 def zarr_path(path: Any) -> Place:
     """Return where a path in a store of zarr-python points."""
     found = located(path.store)
@@ -149,6 +156,8 @@ def file_system(fs: Any, path: str) -> Place:
     name = (kind.__module__.partition(".")[0], kind.__qualname__)
     if name == ("fsspec", "AsyncFileSystemWrapper"):
         return file_system(fs.sync_fs, path)
+    if name == ("fsspec", "ZipFileSystem"):
+        return zip_file_system(fs, path)
     scheme = FILE_SYSTEMS.get(name)
     if scheme is None:
         raise unsupported(fs)
@@ -159,6 +168,19 @@ def file_system(fs: Any, path: str) -> Place:
     options, provider = split(fs.storage_options)
     url = path if scheme == "http" else f"{scheme}://{path.lstrip('/')}"
     return Place(url, options, provider)
+
+
+def zip_file_system(fs: Any, path: str) -> Place:
+    """Return where a path in the archive of an fsspec ZipFileSystem points."""
+    named = dict(fs.storage_options)
+    archive = named.get("fo", fs.storage_args[0] if fs.storage_args else None)
+    if not isinstance(archive, str):
+        raise unsupported(fs, " of an open file")
+    protocol = named.get("target_protocol")
+    if "://" not in archive and protocol not in (None, "file", "local"):
+        archive = f"{protocol}://{archive}"
+    options, provider = split(named.get("target_options"))
+    return Place(f"zip://{path.strip('/')}::{archive}", options, provider)
 
 
 FILE_SYSTEMS = {
@@ -178,6 +200,7 @@ READERS: dict[tuple[str, str], Callable[[Any], Place]] = {
     ("zarr", "LocalStore"): zarr_local,
     ("zarr", "ObjectStore"): zarr_object,
     ("zarr", "FsspecStore"): zarr_fsspec,
+    ("zarr", "ZipStore"): zarr_zip,
     ("zarr", "StorePath"): zarr_path,
     ("fsspec", "FSMap"): mapper,
 }

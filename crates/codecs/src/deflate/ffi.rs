@@ -17,6 +17,8 @@ pub(crate) enum Format {
     Gzip,
     /// RFC 1950.
     Zlib,
+    /// Nothing: RFC 1951.
+    Bare,
 }
 
 /// How far one decompression came.
@@ -62,6 +64,7 @@ impl Decompressor {
         let decompress = match format {
             Format::Gzip => sys::libdeflate_gzip_decompress_ex,
             Format::Zlib => sys::libdeflate_zlib_decompress_ex,
+            Format::Bare => sys::libdeflate_deflate_decompress_ex,
         };
         let mut progress = Progress { read: 0, written: 0 };
         // SAFETY: the context is live and ours alone (`&mut self`); source and target are live slices passed with
@@ -118,6 +121,7 @@ impl Compressor {
         let bound = match format {
             Format::Gzip => sys::libdeflate_gzip_compress_bound,
             Format::Zlib => sys::libdeflate_zlib_compress_bound,
+            Format::Bare => sys::libdeflate_deflate_compress_bound,
         };
         // SAFETY: the context is live and ours alone (`&mut self`); the length is a number.
         unsafe { bound(self.context.as_ptr(), source_len) }
@@ -128,6 +132,7 @@ impl Compressor {
         let compress = match format {
             Format::Gzip => sys::libdeflate_gzip_compress,
             Format::Zlib => sys::libdeflate_zlib_compress,
+            Format::Bare => sys::libdeflate_deflate_compress,
         };
         // SAFETY: the context is live and ours alone (`&mut self`); source and target are live slices passed with
         // their own lengths, which libdeflate stays within.

@@ -243,7 +243,7 @@ impl Lane {
         if self.shared.config.freshness != Freshness::Checked {
             return None;
         }
-        let (handle, object) = (window.handle.as_ref()?, window.memory.storage.object.as_ref()?);
+        let (handle, object) = (window.handle.as_ref()?, window.memory.storage.source()?);
         let Medium::Local(medium) = &object.medium else { return None };
         let verified = catch_unwind(AssertUnwindSafe(|| medium.verify(handle.as_ref())));
         let error = verified.unwrap_or_else(|panic| Err(medium_panicked(panic.as_ref()))).err()?;

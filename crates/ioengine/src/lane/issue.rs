@@ -193,7 +193,7 @@ impl Lane {
             }
             Reader::Remote => {
                 let Some((source, key)) =
-                    window.memory.storage.object.as_ref().and_then(|object| match &object.medium {
+                    window.memory.storage.source().and_then(|object| match &object.medium {
                         Medium::Remote(source) => Some((Arc::clone(source), Arc::clone(&object.key))),
                         Medium::Local(_) => None,
                     })

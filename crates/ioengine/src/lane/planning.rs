@@ -91,7 +91,8 @@ impl Lane {
     /// Opens the window's object, checks its version and turns the reads into physical ones.
     fn open(&mut self, mut window: Box<OpenWindow>, now: Instant) {
         self.counters.logical_reads.add(storage_len(window.memory.storage.reads.len()));
-        let Some(object) = window.memory.storage.object.clone() else {
+        window.memory.storage.rebase();
+        let Some(object) = window.memory.storage.source().cloned() else {
             return self.refuse(window, &no_object());
         };
         match &object.medium {
@@ -241,7 +242,7 @@ impl Lane {
     /// Goes on with a window that another lane planned and opened.
     fn adopt(&mut self, mut window: Box<OpenWindow>) {
         window.deferred = false;
-        let medium = window.memory.storage.object.as_ref().map(|object| object.medium.clone());
+        let medium = window.memory.storage.source().map(|object| object.medium.clone());
         let medium = match medium {
             // All of it was at hand for another lane.
             Some(Medium::Remote(source)) if window.memory.physical.is_empty() && !window.told => {
@@ -406,7 +407,7 @@ fn cost_of(window: &OpenWindow) -> Option<CostModel> {
     if let Some(blocks) = &window.blocks {
         return Some(blocks.cost);
     }
-    window.memory.storage.object.as_ref().map(|object| match &object.medium {
+    window.memory.storage.source().map(|object| match &object.medium {
         Medium::Remote(source) => source.cost(),
         Medium::Local(medium) => medium.cost(),
     })

@@ -21,6 +21,7 @@ mod limits;
 #[cfg(target_os = "linux")]
 mod loop_device;
 mod oracle;
+mod parts;
 mod remote;
 mod resident;
 mod slow_files;

@@ -44,8 +44,8 @@ fn every_supported_array_reads_to_its_checksums() {
 /// Arrays of the sample data whose codecs and data types are supported. Raise it when more are.
 const ARRAYS_SUPPORTED_MIN: usize = 510;
 
-/// Where an array is, as a directory. Those in zip files are unpacked first (zip is not a store yet); of those that hold
-/// the metadata of both formats, each is tried with one of them.
+/// Where an array is: a directory, or a zip archive and a path in it. Of those that hold the metadata of both formats, each
+/// is tried with one of them.
 struct Places {
     root: PathBuf,
     scratch: tempfile::TempDir,
@@ -53,17 +53,14 @@ struct Places {
 }
 
 impl Places {
-    fn path(&mut self, key: &str) -> PathBuf {
-        if let Some((zip, within)) = key.split_once("!") {
-            let number = self.unpacked.len();
-            let target = self.scratch.path().join(format!("zip-{number}"));
-            let folder = self.unpacked.entry(zip.to_owned()).or_insert_with(|| {
-                let file = std::fs::File::open(self.root.join(zip)).unwrap();
-                zip::ZipArchive::new(file).unwrap().extract(&target).unwrap();
-                target
-            });
-            return folder.join(within.trim_start_matches('/'));
+    fn path(&mut self, key: &str) -> (PathBuf, String) {
+        if let Some((zip, within)) = key.split_once('!') {
+            return (self.root.join(zip), within.to_owned());
         }
+        (self.directory(key), String::new())
+    }
+
+    fn directory(&mut self, key: &str) -> PathBuf {
         match key.split_once("#v2") {
             None => self.root.join(key.trim_end_matches("#v3")),
             Some((path, _)) => {
@@ -85,8 +82,9 @@ fn copy_without(source: &Path, target: &Path, left_out: &str) {
     }
 }
 
-fn check(path: &Path, entry: &Value) -> Result<Outcome, String> {
-    let array = match Array::open(path) {
+fn check((path, within): &(PathBuf, String), entry: &Value) -> Result<Outcome, String> {
+    let opened = Store::path(path).and_then(|store| Array::open_in(&store, within));
+    let array = match opened {
         Ok(array) => array,
         Err(error) if error.kind() == ErrorKind::Unsupported => {
             return Ok(Outcome::Unsupported(error.message().to_owned()));
@@ -102,9 +100,7 @@ fn check(path: &Path, entry: &Value) -> Result<Outcome, String> {
         return Err(format!("shape {:?}, wanted {shape:?}", array.shape()));
     }
     compare(&array, &Selection::all(), whole)?;
-    let mapped = LocalFiles::open(path, FileAccess::Mapped).map_err(|error| error.to_string())?;
-    let mapped =
-        Array::open_in(&Store::new(mapped.medium(), "", "mapped"), "").map_err(|error| error.to_string())?;
+    let mapped = mapped(path, within).map_err(|error| error.to_string())?;
     compare(&mapped, &Selection::all(), whole)?;
     let slices = entry["slices"].as_object();
     let mut compared = 0;
@@ -116,6 +112,19 @@ fn check(path: &Path, entry: &Value) -> Result<Outcome, String> {
         compared += 1;
     }
     Ok(Outcome::Equal { slices: compared })
+}
+
+/// The array, read through mappings.
+fn mapped(path: &Path, within: &str) -> Result<Array, Error> {
+    let open = |folder: &Path| LocalFiles::open(folder, FileAccess::Mapped);
+    let store = match path.is_file() {
+        true => {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            Store::zip(open(path.parent().unwrap()).unwrap().object(name), None, "mapped")
+        }
+        false => Store::new(open(path).unwrap().medium(), "", "mapped"),
+    };
+    Array::open_in(&store, within)
 }
 
 fn as_slice(axis: &Value) -> String {

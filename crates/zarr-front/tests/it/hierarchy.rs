@@ -200,8 +200,7 @@ fn what_is_no_hierarchy_says_so() {
     std::fs::write(&file, "PK").unwrap();
     let missing = folder.path().join("missing");
     let cases = [
-        (file.clone(), "found a file: zip archives"),
-        (file.join("inside"), "a.zarr.zip: zip archives"),
+        (file.join("inside"), "below the file"),
         (missing.join("deep"), "no such directory"),
         (missing, "no such directory"),
         (folder.path().to_owned(), "neither zarr.json nor .zarray nor .zgroup"),
@@ -214,6 +213,13 @@ fn what_is_no_hierarchy_says_so() {
             assert!(error.message().contains(wanted), "{path:?}: {error}");
         }
     }
+    let error = Array::open(&file).unwrap_err();
+    assert_eq!((error.kind(), error.object()), (ErrorKind::Corrupt, file.to_str()), "{error}");
+    let file = folder.path().join("a.zarr");
+    std::fs::write(&file, "PK").unwrap();
+    let error = Array::open(&file).unwrap_err();
+    assert_eq!((error.kind(), error.object()), (ErrorKind::NotFound, file.to_str()), "{error}");
+    assert!(error.message().contains("found a file"), "{error}");
     let error = Array::open("").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
 }

@@ -26,3 +26,4 @@ mod round_trips;
 mod stretches;
 mod variable;
 mod written;
+mod zips;

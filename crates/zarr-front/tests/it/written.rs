@@ -362,7 +362,7 @@ fn chain(codecs: &[Value], layout: ChunkLayout) -> Chain {
     Chain::compile(&codecs, &layout).unwrap()
 }
 
-fn rng(seed: u64) -> TestRng {
+pub(crate) fn rng(seed: u64) -> TestRng {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     TestRng::from_seed(RngAlgorithm::ChaCha, &bytes)

@@ -1,0 +1,71 @@
+//! Stores by path.
+
+use crate::store::StoreRecipe;
+use crate::{Error, ErrorKind, Store};
+use std::path::Path;
+use swath_ioengine::{FileAccess, LocalFiles, ObjectRef};
+
+impl Store {
+    /// Whatever a path of the local file system names: a directory, or a zip archive, which is a file whose name ends in
+    /// `.zip`, in whatever case.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where there is neither; as [`Store::directory`] otherwise.
+    pub fn path(path: impl AsRef<Path>) -> Result<Store, Error> {
+        let path = path.as_ref();
+        match is_zip_name(path) && path.is_file() {
+            true => Store::zip_file(path, None),
+            false => Store::directory(path),
+        }
+    }
+
+    /// A zip archive in the local file system: see [`Store::zip`].
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where there is no such file; as [`Store::directory`] for the directory that it is in.
+    pub fn zip_file(path: impl AsRef<Path>, root: Option<&str>) -> Result<Store, Error> {
+        let path = path.as_ref();
+        let name = path.to_string_lossy();
+        let archive = local_object(path)?;
+        let absolute =
+            std::path::absolute(path).ok().and_then(|path| path.into_os_string().into_string().ok());
+        let store = Store::zip(archive, root, &name);
+        let recipe = absolute.map(|path| match root {
+            None if is_zip_name(Path::new(&path)) => path,
+            root => zip_url(&path, root.unwrap_or_default()),
+        });
+        Ok(match recipe {
+            Some(url) => store.with_recipe(StoreRecipe { url, ..StoreRecipe::default() }),
+            None => store,
+        })
+    }
+}
+
+/// The URL of a directory in the archive at a path or URL: `zip://a/b::/data/c.zip`.
+pub(crate) fn zip_url(archive: &str, root: &str) -> String {
+    format!("zip://{root}::{archive}")
+}
+
+/// Whether a path or URL names a zip archive by its suffix.
+pub(crate) fn is_zip_name(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"))
+}
+
+/// A local file as an object of the directory that it is in.
+pub(crate) fn local_object(path: &Path) -> Result<ObjectRef, Error> {
+    let named = |error: Error| error.about(&path.to_string_lossy());
+    let key = path.file_name().and_then(|name| name.to_str());
+    let Some(key) = key.filter(|_| path.is_file()) else {
+        return Err(named(Error::new(ErrorKind::NotFound, "no such file, or its name is not UTF-8")));
+    };
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let files = FileAccess::preferred()
+        .and_then(|access| LocalFiles::open(folder, access))
+        .map_err(|error| named(error.into()))?;
+    Ok(files.object(key))
+}
