@@ -16,7 +16,7 @@ use crate::{Error, ErrorKind};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use swath_codecs::Scratch;
-use swath_ioengine::{Arrival, ByteRange, Cursor, LaneContext, ObjectPart, ObjectRef, Window};
+use swath_ioengine::{Arrival, ByteRange, Cursor, Engine, LaneContext, ObjectPart, ObjectRef, Window};
 
 /// Where the chunks, or shards, of one read are, in a store that is a catalog.
 pub(crate) struct Contained {
@@ -60,13 +60,18 @@ pub(crate) fn plain_name(key: &str) -> &str {
 }
 
 impl Contained {
-    /// Looks up all objects of a read. Windows are of at most `reads_max` chunks.
-    pub(crate) fn new(
-        contents: Contents,
+    /// Looks up all objects of a read of an array; `None` where they are objects of their own.
+    pub(crate) fn of(
         array: &ArrayInner,
         groups: &Groups,
-        reads_max: u64,
-    ) -> Result<Contained, Error> {
+        engine: &Engine,
+    ) -> Result<Option<Contained>, Error> {
+        let Some(catalog) = array.store.catalog() else { return Ok(None) };
+        Ok(Some(Contained::new(catalog.contents(engine)?, array, groups)))
+    }
+
+    fn new(contents: Contents, array: &ArrayInner, groups: &Groups) -> Contained {
+        let reads_max = groups.slabs.per_window;
         let (mut key, mut coordinates) = (String::new(), vec![0; array.compiled.objects.len()]);
         let locate = |object: &u64| {
             unravel(*object, &array.compiled.objects, &mut coordinates);
@@ -89,7 +94,7 @@ impl Contained {
             }
             starts.push(number(order.len()));
         }
-        Ok(Contained { contents, located, order, starts })
+        Contained { contents, located, order, starts }
     }
 
     /// Windows of the read; `None` where they are those of the objects.

@@ -6,6 +6,7 @@ mod array;
 mod axis_cut;
 mod cached_reads;
 mod catalog;
+mod changed_objects;
 mod chunk_key;
 mod compiled;
 mod contained_reads;

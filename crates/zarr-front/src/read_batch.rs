@@ -80,10 +80,10 @@ impl<'m> ReadBatch<'m> {
         let limits = &engine.config().limits;
         let reads_max = swath_ioengine::storage_len(limits.window_reads_max);
         let chunks = &array.inner.compiled.chunks_per_object;
-        let catalog = array.inner.store.catalog();
+        let is_catalog = array.inner.store.catalog().is_some();
         let (slabs, whole_shards) = match array.inner.store.is_remote() {
             // Compressed members are inflated whole: they are not cut by where their chunks are stored.
-            true if catalog.is_some() => (Slabs::of_whole_objects(chunks, reads_max, None), None),
+            true if is_catalog => (Slabs::of_whole_objects(chunks, reads_max, None), None),
             true => {
                 let compiled = &array.inner.compiled;
                 let stretches = Stretches::new(compiled, limits);
@@ -92,13 +92,7 @@ impl<'m> ReadBatch<'m> {
             false => (Slabs::new(chunks, reads_max), None),
         };
         let groups = Groups::new(&results.output, &array.inner.compiled, slabs)?;
-        let contained = match catalog {
-            None => None,
-            Some(catalog) => {
-                let contents = catalog.contents(engine)?;
-                Some(Contained::new(contents, &array.inner, &groups, groups.slabs.per_window)?)
-            }
-        };
+        let contained = Contained::of(&array.inner, &groups, engine)?;
         array.inner.store.expect(results.output.total_tile_count());
         Ok(ReadBatch {
             array: Arc::clone(&array.inner),
@@ -491,13 +485,9 @@ impl Batch for ReadBatch<'_> {
                 self.shard_arrived(&place, result, lane);
             }
             Some(Wanted::Contained(chunk)) => {
-                let chunk = ContainedChunk::clone(chunk);
-                self.contained_arrived(&chunk, result, lane);
+                self.contained_arrived(&ContainedChunk::clone(chunk), result, lane);
             }
-            Some(Wanted::Member(read)) => {
-                let read = MemberRead::clone(read);
-                self.member_arrived(&read, result, lane);
-            }
+            Some(Wanted::Member(read)) => self.member_arrived(&MemberRead::clone(read), result, lane),
             Some(Wanted::InnerIndex(inner)) => {
                 let (key, offset) = **inner;
                 self.inner_index_arrived(key, offset, result, lane);
@@ -515,34 +505,10 @@ impl Batch for ReadBatch<'_> {
     }
 
     fn stale(&self, cursor: Cursor) {
-        if let Some(catalog) = self.array.store.catalog() {
-            catalog.note_change();
-        }
-        let Some(place) = self.groups.place(cursor.window) else { return };
-        self.cache.forget(&self.object(&place));
-        self.forget_cached(&place);
-        self.shards.forget(place.group);
-        if self.contained.is_some() {
-            // A first read of an index is of a version too, where it is a part of another object: the duty to read it is
-            // taken again with the next plan.
-            drop(self.shards.give_up_ticket(place.group));
-        }
+        self.forget_stale(cursor);
     }
 
     fn spoiled(&self, cursor: Cursor, error: swath_ioengine::Error, lane: &mut LaneContext<'_>) {
-        let Some(place) = self.groups.place(cursor.window) else { return };
-        self.cache.forget(lane.object);
-        self.forget_cached(&place);
-        let error = Error::from(error).with_object(&lane.object.key);
-        let Some(note) = lane.note.get::<Note>() else { return self.fail_group(place.group, &error) };
-        let is_chunk = |read: &Wanted| !matches!(read, Wanted::Index(_) | Wanted::InnerIndex(_));
-        let are_chunks = note.reads.iter().any(is_chunk);
-        if are_chunks {
-            self.fail(&note.placements, &error);
-        } else if self.shards.failed(place.group) {
-            // An index that made no sense did so because it was being written.
-            self.fail_group(place.group, &error);
-        }
-        // Chunks that were located by an index that was being written are planned again: the object is another by now.
+        self.fail_spoiled(cursor, error, lane);
     }
 }

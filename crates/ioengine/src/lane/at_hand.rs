@@ -42,7 +42,7 @@ impl Lane {
         let found = catch_unwind(AssertUnwindSafe(|| {
             let storage = &window.memory.storage;
             let mut ranges = storage.reads.iter().map(|read| read.range);
-            source.at_hand(&storage.object.as_ref()?.key, window.identity.as_ref(), &mut ranges)
+            source.at_hand(&storage.source()?.key, window.identity.as_ref(), &mut ranges)
         }));
         let Ok(Some(found)) = found else { return Some(window) };
         let reads = storage_len(window.memory.storage.reads.len());

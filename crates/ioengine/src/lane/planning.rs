@@ -379,7 +379,7 @@ fn remote_policy(cost: &CostModel, limits: &Limits, bridged: Option<BridgedShare
 
 /// What a window of a remote medium may bring beside what is wanted; `None` where costs alone decide.
 fn bridged_share(window: &OpenWindow, limits: &Limits) -> Option<BridgedShare> {
-    let object = window.memory.storage.object.as_ref();
+    let object = window.memory.storage.source();
     let is_near = object.is_some_and(|object| match &object.medium {
         Medium::Remote(source) => source.is_near(),
         Medium::Local(_) => false,

@@ -1,12 +1,15 @@
 //! Objects that are parts of others: read as if each were an object of its own.
 
 use crate::batches::bounded;
-use crate::stand::{Kind, Stand};
+use crate::stand::Kind;
 use std::sync::Mutex;
 use swath_ioengine::{
     Arrival, Batch, ByteRange, Cursor, Error, ErrorKind, Estimate, LaneContext, ObjectPart, ObjectRef,
     PlanContext, Planned, RunOptions, Token, Window,
 };
+
+/// What one read came to, once it was delivered.
+type Got = Option<Result<Vec<u8>, ErrorKind>>;
 
 /// Reads ranges of a part of an object.
 struct PartReads {
@@ -15,7 +18,7 @@ struct PartReads {
     offset: u64,
     len: u64,
     ranges: Vec<ByteRange>,
-    got: Mutex<Vec<Option<Result<Vec<u8>, ErrorKind>>>>,
+    got: Mutex<Vec<Got>>,
 }
 
 impl Batch for PartReads {

@@ -4,6 +4,7 @@
 //! engine merges as those of any object: `contained_reads.rs`.
 
 mod fetch;
+mod listing;
 pub(crate) mod zip;
 
 use crate::{Error, ErrorKind};

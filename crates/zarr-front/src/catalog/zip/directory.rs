@@ -4,6 +4,7 @@ use super::central::{Fields, RECORD_BYTES, Record, corrupt};
 use super::end_record::{EndRecord, TAIL_BYTES_MIN};
 use super::local_header::{FIELD_BYTES_MAX, HEADER_BYTES, header_len};
 use crate::catalog::fetch::{Fetched, fetch, size_of};
+use crate::catalog::listing::{SortedKeys, list, position};
 use crate::{Error, ErrorKind};
 use std::fmt;
 use std::ops::Range;
@@ -173,20 +174,16 @@ impl Directory {
     fn only_folder(&self) -> Option<String> {
         let is_node = |folder: &str| {
             let documents = ["zarr.json", ".zarray", ".zgroup", ".zmetadata"];
-            documents.iter().any(|name| self.position(&format!("{folder}{name}")).is_some())
+            documents.iter().any(|name| position(self, &format!("{folder}{name}")).is_some())
         };
-        let (folder, _) = self.name(self.members.first()?).split_once('/')?;
+        let (folder, _) = self.name_of(self.members.first()?).split_once('/')?;
         let folder = format!("{folder}/");
-        let is_only = self.members.iter().all(|member| self.name(member).starts_with(&folder));
+        let is_only = self.members.iter().all(|member| self.name_of(member).starts_with(&folder));
         (is_only && !is_node("") && is_node(&folder)).then_some(folder)
     }
 
-    fn name(&self, member: &Member) -> &str {
+    fn name_of(&self, member: &Member) -> &str {
         self.names.get(member.name.clone()).unwrap_or_default()
-    }
-
-    fn position(&self, name: &str) -> Option<usize> {
-        self.members.binary_search_by(|member| self.name(member).cmp(name)).ok()
     }
 
     fn member(&self, number: u32) -> Option<&Member> {
@@ -201,15 +198,15 @@ impl Directory {
     /// The member of a key.
     pub(crate) fn find(&self, key: &str) -> Option<u32> {
         let found = match self.root.as_str() {
-            "" => self.position(key),
-            root => self.position(&format!("{root}{key}")),
+            "" => position(self, key),
+            root => position(self, &format!("{root}{key}")),
         };
-        let found = found.or_else(|| self.position(self.from_archive(key)?));
+        let found = found.or_else(|| position(self, self.name_in_archive(key)?));
         found.and_then(|number| u32::try_from(number).ok())
     }
 
     /// The name that a key has which begins with the root that was found.
-    fn from_archive<'k>(&self, key: &'k str) -> Option<&'k str> {
+    fn name_in_archive<'k>(&self, key: &'k str) -> Option<&'k str> {
         (self.is_root_found && !self.root.is_empty() && key.starts_with(&self.root)).then_some(key)
     }
 
@@ -310,33 +307,25 @@ impl Directory {
 
     /// What lies directly below a key that ends in `/`, or is empty; sorted by name.
     pub(crate) fn list(&self, prefix: &str) -> Vec<Entry> {
-        let below_root = self.list_names(&format!("{}{prefix}", self.root));
-        match self.from_archive(prefix) {
-            Some(name) if below_root.is_empty() => self.list_names(name),
+        let below_root = list(self, &format!("{}{prefix}", self.root));
+        match self.name_in_archive(prefix) {
+            Some(name) if below_root.is_empty() => list(self, name),
             _ => below_root,
         }
     }
+}
 
-    fn list_names(&self, prefix: &str) -> Vec<Entry> {
-        let mut entries: Vec<Entry> = Vec::new();
-        let mut at = self.members.partition_point(|member| self.name(member) < prefix);
-        while let Some(member) = self.members.get(at) {
-            let Some(rest) = self.name(member).strip_prefix(prefix) else { break };
-            match rest.split_once('/') {
-                None => {
-                    entries.push(Entry::Object { name: rest.to_owned(), size: member.stored_len });
-                    at += 1;
-                }
-                Some((name, _)) => {
-                    let folder = format!("{prefix}{name}/");
-                    let below = |member: &Member| self.name(member).starts_with(&folder);
-                    at += self.members[at..].partition_point(below);
-                    entries.push(Entry::Prefix { name: name.to_owned() });
-                }
-            }
-        }
-        entries.sort_by(|a, b| a.name().cmp(b.name()));
-        entries
+impl SortedKeys for Directory {
+    fn count(&self) -> usize {
+        self.members.len()
+    }
+
+    fn name(&self, number: usize) -> &str {
+        self.members.get(number).map_or("", |member| self.name_of(member))
+    }
+
+    fn size(&self, number: usize) -> u64 {
+        self.members.get(number).map_or(0, |member| member.stored_len)
     }
 }
 
