@@ -6,7 +6,7 @@ use crate::selection::Parser;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice, PyTuple};
-use std::num::NonZeroI64;
+use std::num::{NonZeroI64, NonZeroU8};
 use std::sync::Arc;
 use swath::{AxisSelection, Points, Selection};
 
@@ -115,7 +115,7 @@ impl Parser<'_> {
                     let (start, stop) = (part(intern!(py, "start")), part(intern!(py, "stop")));
                     match (start, stop, part(intern!(py, "step"))) {
                         (Ok(start), Ok(stop), Ok(None | Some(1))) => {
-                            Some(AxisSelection::Slice { start, stop, step: NonZeroI64::MIN.saturating_abs() })
+                            Some(AxisSelection::Slice { start, stop, step: NonZeroU8::MIN.into() })
                         }
                         _ => return Err(self.unsupported(slice, BLOCKS)),
                     }

@@ -2,11 +2,11 @@
 
 use crate::errors::{Class, error};
 use crate::plain_slice;
-use numpy::PyUntypedArray;
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PySlice, PyTuple};
-use std::num::NonZeroI64;
+use std::num::{NonZeroI64, NonZeroU8};
 use swath::{AxisSelection, Selection};
 
 /// How an index is read.
@@ -42,7 +42,7 @@ pub(crate) fn parse(
     axes.clear();
     let parser = Parser { shape, name };
     let Ok(entries) = index.cast::<PyTuple>() else {
-        match parser.entry(index, 0)? {
+        match parser.numpy_entry(index, 0)? {
             Some(entry) => axes.push(entry),
             None => return parser.fancy(index).map(Some),
         }
@@ -51,7 +51,7 @@ pub(crate) fn parse(
     let given = entries.len();
     let mut axis = 0;
     for entry in entries.iter_borrowed() {
-        let Some(entry) = parser.entry(&entry, axis)? else { return parser.fancy(index).map(Some) };
+        let Some(entry) = parser.numpy_entry(&entry, axis)? else { return parser.fancy(index).map(Some) };
         // Behind an ellipsis, axes count from the last. Where there are too many, `resolve` says so.
         axis = match entry {
             AxisSelection::Ellipsis => shape.len().saturating_sub(given - axes.len() - 1),
@@ -87,6 +87,20 @@ impl Parser<'_> {
         if entry.is_instance_of::<PyBool>() || entry.cast::<PyUntypedArray>().is_ok() {
             return Ok(None);
         }
+        self.integer(entry, axis)
+    }
+
+    /// As [`entry`](Parser::entry), and an array without axes is the integer that it holds, as in NumPy; but of an array with
+    /// one axis it picks an element as a list does, as in zarr-python.
+    fn numpy_entry(&self, entry: &Bound<'_, PyAny>, axis: usize) -> PyResult<Option<AxisSelection>> {
+        match entry.cast::<PyUntypedArray>() {
+            Ok(array) if array.ndim() == 0 && self.shape.len() != 1 => self.integer(entry, axis),
+            Ok(_) => Ok(None),
+            Err(_) => self.entry(entry, axis),
+        }
+    }
+
+    fn integer(&self, entry: &Bound<'_, PyAny>, axis: usize) -> PyResult<Option<AxisSelection>> {
         match entry.extract::<i64>() {
             Ok(index) => Ok(Some(AxisSelection::Index(index))),
             Err(failed) if failed.is_instance_of::<PyOverflowError>(entry.py()) => {
@@ -111,11 +125,7 @@ impl Parser<'_> {
         let resolved = slice.indices(length).map_err(|failed| self.refused_slice(slice, failed))?;
         let step = i64::try_from(resolved.step).ok().and_then(NonZeroI64::new);
         match step.filter(|_| resolved.slicelength != 0) {
-            None => Ok(AxisSelection::Slice {
-                start: Some(0),
-                stop: Some(0),
-                step: NonZeroI64::MIN.saturating_abs(),
-            }),
+            None => Ok(AxisSelection::Slice { start: Some(0), stop: Some(0), step: NonZeroU8::MIN.into() }),
             Some(step) => {
                 // A slice that goes back past the first element stops at -1, which as a selection would be the last.
                 let start = i64::try_from(resolved.start).ok();

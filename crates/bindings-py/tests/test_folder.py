@@ -51,7 +51,16 @@ def folder_of(key, data_folder, tmp_path):
     return data_folder / path
 
 
+def as_json(elements):
+    return json.dumps(elements, separators=(",", ":"), ensure_ascii=False).encode()
+
+
 def sha256(values):
+    if values.dtype.kind == "T":
+        return hashlib.sha256(as_json(values.ravel().tolist())).hexdigest()
+    if values.dtype.kind == "O":
+        hexed = np.frompyfunc(lambda element: {"bytes": element.hex()}, 1, 1)(values)
+        return hashlib.sha256(as_json(np.asarray(hexed, dtype=object).ravel().tolist())).hexdigest()
     little = values.astype(values.dtype.newbyteorder("<"), copy=False)
     return hashlib.sha256(np.ascontiguousarray(little).tobytes()).hexdigest()
 

@@ -1,5 +1,6 @@
 """Groups: listing, walking, opening what is below."""
 
+import json
 import pickle
 
 import numpy as np
@@ -97,7 +98,10 @@ def test_pickles(group):
 def test_nodes_that_cannot_be_opened(tmp_path):
     root = zarr.create_group(tmp_path / "root.zarr")
     root.create_array("numbers", shape=(3,), dtype="i4")
-    root.create_array("words", shape=(3,), dtype="U3", fill_value="")
+    root.create_array("words", shape=(3,), dtype="i4")
+    metadata = tmp_path / "root.zarr" / "words" / "zarr.json"
+    document = json.loads(metadata.read_text())
+    metadata.write_text(json.dumps({**document, "data_type": "word"}))
     (tmp_path / "root.zarr" / "no node").mkdir()
     group = swath.open_group(tmp_path / "root.zarr")
     assert group.keys() == ("numbers", "words")
@@ -106,6 +110,6 @@ def test_nodes_that_cannot_be_opened(tmp_path):
     for call in (group.members, group.arrays, group.walk):
         with pytest.warns(swath.SwathWarning, match="words"):
             assert [name for name, _ in call()] == ["numbers"]
-    with pytest.raises(swath.UnsupportedError, match="fixed_length_utf32"):
+    with pytest.raises(swath.UnsupportedError, match="word"):
         group["words"]
     assert "words (cannot be opened: data type" in str(group.tree())

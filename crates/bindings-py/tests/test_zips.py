@@ -6,9 +6,8 @@ import zipfile
 import fsspec
 import numpy as np
 import pytest
-import zarr
-
 import swath
+import zarr
 
 
 @pytest.fixture(params=[zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED], ids=["stored", "deflated"])

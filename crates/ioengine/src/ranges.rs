@@ -234,7 +234,7 @@ mod tests {
         let object = |medium: Medium| ObjectRef { medium, key: "a".into() };
         let objects = [object(remote.medium()), object(memory.medium())];
         let read = |number: u64| RangeRead {
-            object: usize::from(number % 2 == 0),
+            object: usize::from(number.is_multiple_of(2)),
             range: ByteRange::Bounded { offset: number * 7919 % 1009, len: 1 },
         };
         let reads: Vec<RangeRead> = (0..2000).map(read).collect();

@@ -703,16 +703,17 @@ def open(
     cache_dir: str | PathLike[str] | None = None,
     cache_freshness: Literal["checked", "immutable"] | float | None = None,
 ) -> Array | Group:
-    """Open the array or group stored in a directory or at a URL.
+    """Open the array or group stored in a directory, in a zip archive or at a URL.
 
     Parameters
     ----------
     url : str, os.PathLike or a store
         A directory or a URL below which lies a `zarr.json` (Zarr v3), or a `.zarray` or `.zgroup` (v2):
         `s3://bucket/key`, `gs://bucket/key`, `az://container/key`,
-        `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`. Or a
+        `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`. What
+        ends in `.zip` is a zip archive, as `zip::URL` and `zip://folder/in/it::URL` are. Or a
         store for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`, `HTTPStore`,
-        `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`, `StorePath`), or what
+        `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`, `ZipStore`, `StorePath`), or what
         `fsspec.get_mapper` gives; only where it points and how are taken from it, reading is swath's own.
     mode : str, default "r"
         Only "r", reading: swath does not write yet.

@@ -78,8 +78,9 @@ impl Endpoint {
     /// Connections of one request each that so many fetches keep busy: some of them are merged, and answered before others
     /// are sent. Near servers answer before a connection more would be of use.
     pub(super) fn connections_for(&self, fetches: u64) -> usize {
-        let fetches = usize::try_from(fetches / FETCHES_A_CONNECTION).unwrap_or(usize::MAX);
-        if self.is_near() { 0 } else { fetches.min(self.limiter.limit()) }
+        let connections = usize::try_from(fetches / FETCHES_A_CONNECTION).unwrap_or(usize::MAX);
+        let is_small = connections < CONNECTIONS_AHEAD_MIN;
+        if is_small || self.is_near() { 0 } else { connections.min(self.limiter.limit()) }
     }
 
     /// A seed that no other operation of the process has.
@@ -180,9 +181,12 @@ impl Endpoint {
 /// zones alone takes about one.
 const NEAR: f64 = 0.001;
 
-/// Fetches that one connection is made ready for: so that few connections are made in vain where half of what is expected is
-/// merged. Chosen, not measured.
-const FETCHES_A_CONNECTION: u64 = 2;
+/// Fetches that one connection is made ready for: so that few are made in vain where most of what is expected is merged.
+/// Chosen, not measured.
+const FETCHES_A_CONNECTION: u64 = 4;
+
+/// Fewer are not made ahead: what the first requests leave idle is nearly enough.
+const CONNECTIONS_AHEAD_MIN: usize = 8;
 
 /// Seeds of pauses differ from process to process: clients that were refused together shall not come back together.
 fn first_seed() -> u64 {
