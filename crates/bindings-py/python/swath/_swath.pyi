@@ -713,8 +713,9 @@ def open(
         `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`. What
         ends in `.zip` is a zip archive, as `zip::URL` and `zip://folder/in/it::URL` are. Or a
         store for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`, `HTTPStore`,
-        `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`, `ZipStore`, `StorePath`), or what
-        `fsspec.get_mapper` gives; only where it points and how are taken from it, reading is swath's own.
+        `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`, `ZipStore`,
+        `StorePath`), or what `fsspec.get_mapper` gives; only where it points and how are taken from it,
+        reading is swath's own.
     mode : str, default "r"
         Only "r", reading: swath does not write yet.
     storage_options : dict, optional
