@@ -90,6 +90,14 @@ impl Array {
         })
     }
 
+    /// The array with other metadata, at the same place.
+    pub(crate) fn with_metadata(&self, metadata: ArrayMetadata) -> Result<Array, Error> {
+        let array = Array::new(self.inner.store.clone(), self.inner.path.clone(), metadata)?;
+        let decoded =
+            self.decoded.as_ref().and_then(|decoded| DecodedArray::new(decoded.cache(), &array.inner));
+        Ok(Array { engine: self.engine.clone(), decoded, ..array })
+    }
+
     /// The same array, read by `engine` instead of the process's shared one.
     #[must_use]
     pub fn with_engine(&self, engine: Engine) -> Array {

@@ -210,6 +210,23 @@ impl Level {
             })
     }
 
+    /// Which axis of the array each axis is that the index counts, but for those of one entry, which come last.
+    pub(crate) fn frame(&self) -> Vec<usize> {
+        let mut frame: Vec<usize> = (0..self.entries.len()).collect();
+        frame.sort_by_key(|axis| (self.entries[*axis] == 1, std::cmp::Reverse(self.entry_strides[*axis])));
+        frame
+    }
+
+    /// The number of the entry at these coordinates, along each axis of the array.
+    pub(crate) fn entry_number(&self, coordinates: &[u64]) -> u64 {
+        coordinates.iter().zip(&self.entry_strides).map(|(at, stride)| at * stride).sum()
+    }
+
+    /// Elements of an entry along each axis of the array.
+    pub(crate) fn entry_shape(&self, chunk_shape: &[u64]) -> Vec<u64> {
+        self.chunks_per_entry.iter().zip(chunk_shape).map(|(chunks, extent)| chunks * extent).collect()
+    }
+
     /// The index entry that the chunk at these coordinates of its object lies in, or below.
     pub(crate) fn entry_of(&self, chunk: &[u64]) -> u64 {
         let axes = chunk.iter().zip(&self.chunks_per_entry).zip(&self.entries).zip(&self.entry_strides);

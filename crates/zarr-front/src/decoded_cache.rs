@@ -131,6 +131,11 @@ impl DecodedArray {
         Some(DecodedArray { cache: cache.clone(), key: Arc::new(key), chunk_bytes })
     }
 
+    /// The cache.
+    pub(crate) fn cache(&self) -> &DecodedCache {
+        &self.cache
+    }
+
     /// The array's chunks in this process, for one read. The only look-up of it by name.
     pub(crate) fn chunks(&self) -> Option<DecodedChunks> {
         let slot = self.cache.here();

@@ -77,6 +77,19 @@ impl Group {
         Group { inner: Arc::new(GroupInner { store, path, metadata }), decoded: None }
     }
 
+    /// The group with other metadata, at the same place.
+    pub(crate) fn with_metadata(&self, metadata: GroupMetadata) -> Group {
+        let GroupInner { store, path, .. } = &*self.inner;
+        Group { decoded: self.decoded.clone(), ..Group::new(store.clone(), path.clone(), metadata) }
+    }
+
+    /// The same group without its consolidated metadata: what is below it is looked for where it is stored. So a group that
+    /// is written to sees what was made since it was consolidated.
+    #[must_use]
+    pub fn without_consolidated(&self) -> Group {
+        self.with_metadata(self.inner.metadata.clone().without_consolidated())
+    }
+
     /// The same group, whose arrays keep their decoded chunks in `cache`, which they share:
     /// [`Array::with_decoded_cache`].
     #[must_use]

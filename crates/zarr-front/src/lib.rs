@@ -1,4 +1,4 @@
-//! Zarr v3 and v2: array slices to byte ranges, and decoded chunks to arrays.
+//! Zarr v3 and v2: array slices to byte ranges, and decoded chunks to arrays; arrays to stored chunks and shards.
 
 #![forbid(unsafe_code)]
 
@@ -42,6 +42,7 @@ mod stored_size;
 mod stretches;
 mod variable;
 mod whole_shards;
+mod writing;
 
 pub use array::Array;
 pub use chunk_key::{ChunkKeyEncoding, Separator};
@@ -59,3 +60,4 @@ pub use read::{ArrayData, ReadOptions, ReadPlan};
 pub use selection::{AxisKind, AxisSelection, Points, ResolvedAxis, ResolvedSelection, Selection};
 pub use store::{Store, StoreRecipe};
 pub use variable::VariableArrayData;
+pub use writing::{ArrayBuilder, Elements, EmptyChunks, Existing, MemoryOrder, WriteOptions};

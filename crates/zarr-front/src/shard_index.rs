@@ -15,7 +15,7 @@ pub(crate) struct ShardIndex {
 }
 
 /// Offset and length of an inner chunk that is not stored.
-const MISSING: [u64; 2] = [u64::MAX, u64::MAX];
+pub(crate) const MISSING: [u64; 2] = [u64::MAX, u64::MAX];
 
 impl ShardIndex {
     /// Decodes the stored bytes of an index of `level`.

@@ -83,6 +83,17 @@ impl GroupMetadata {
         self
     }
 
+    /// The same group, without the documents of its children.
+    #[must_use]
+    pub fn without_consolidated(self) -> Self {
+        Self { consolidated: None, ..self }
+    }
+
+    /// The same group with other attributes.
+    pub(crate) fn with_attributes(self, attributes: Map<String, Value>) -> Self {
+        Self { attributes, ..self }
+    }
+
     /// The format that the group is stored in.
     #[must_use]
     pub fn zarr_format(&self) -> ZarrFormat {

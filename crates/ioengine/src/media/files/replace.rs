@@ -53,11 +53,24 @@ pub(super) fn put(
     }
 }
 
-/// Removes the file `key` below `directory`, or the link of that name. Folders are left, empty ones too.
+/// Removes the file `key` below `directory`, or the link of that name. Folders are left, empty ones too, unless `key` ends in
+/// a slash: then the folder of that name is removed, if it is empty.
 pub(super) fn delete(directory: &OwnedFd, key: &str) -> Result<(), Error> {
+    if let Some(folder) = key.strip_suffix('/') {
+        return remove_folder(directory, folder);
+    }
     place_of(key).map_err(Error::from_io)?;
     match rustix::fs::unlinkat(directory, key, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT | Errno::NOTDIR) => Ok(()),
+        Err(error) => Err(Error::from_io(error.into())),
+    }
+}
+
+/// Removes a folder that is empty; any other is left.
+fn remove_folder(directory: &OwnedFd, folder: &str) -> Result<(), Error> {
+    place_of(folder).map_err(Error::from_io)?;
+    match rustix::fs::unlinkat(directory, folder, AtFlags::REMOVEDIR) {
+        Ok(()) | Err(Errno::NOENT | Errno::NOTDIR | Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
         Err(error) => Err(Error::from_io(error.into())),
     }
 }

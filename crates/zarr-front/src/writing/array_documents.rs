@@ -1,0 +1,206 @@
+//! The metadata documents of a new array.
+
+use super::array_builder::{ArrayBuilder, Fill, MemoryOrder, Shards};
+use super::chunk_guess::{Inner, chunk_shape, shard_shape};
+use super::documents::{NamedDocument, document_bytes};
+use crate::metadata::{ArrayMetadata, IndexLocation, ZarrFormat};
+use crate::{ChunkKeyEncoding, DataType, Error, FillValue, Separator};
+use serde_json::{Map, Value, json};
+use swath_codecs::ByteOrder;
+
+/// What is stored of a new array: `zarr.json`, or `.zarray` and `.zattrs`.
+pub(super) enum ArrayDocuments {
+    V3(Map<String, Value>),
+    V2 { array: Map<String, Value>, attributes: Map<String, Value> },
+}
+
+impl ArrayDocuments {
+    pub(super) fn new(builder: &ArrayBuilder) -> Result<ArrayDocuments, Error> {
+        match builder.zarr_format {
+            ZarrFormat::V3 => v3(builder),
+            ZarrFormat::V2 => v2(builder),
+        }
+    }
+
+    /// The documents, checked as those of any array.
+    pub(super) fn parse(&self, object: &str) -> Result<ArrayMetadata, Error> {
+        match self {
+            ArrayDocuments::V3(document) => ArrayMetadata::from_v3(document.clone(), object),
+            ArrayDocuments::V2 { array, attributes } => {
+                ArrayMetadata::from_v2(array.clone(), attributes.clone(), object)
+            }
+        }
+    }
+
+    /// The documents as they are stored, the one that makes the array last.
+    pub(super) fn bytes(&self) -> Result<Vec<NamedDocument>, Error> {
+        Ok(match self {
+            ArrayDocuments::V3(document) => vec![("zarr.json", document_bytes(document)?)],
+            ArrayDocuments::V2 { array, attributes } => {
+                vec![(".zattrs", document_bytes(attributes)?), (".zarray", document_bytes(array)?)]
+            }
+        })
+    }
+}
+
+fn v3(builder: &ArrayBuilder) -> Result<ArrayDocuments, Error> {
+    let (inner, outer) = shapes(builder)?;
+    let mut codecs = builder.filters.clone().unwrap_or_default();
+    codecs.push(
+        builder.serializer.clone().unwrap_or_else(|| bytes_codec(&builder.data_type, builder.byte_order)),
+    );
+    let zstd = || vec![json!({"name": "zstd", "configuration": {"level": 0, "checksum": false}})];
+    codecs.extend(builder.compressors.clone().unwrap_or_else(zstd));
+    if let Some(inner) = inner {
+        let location = match builder.index_location {
+            IndexLocation::Start => "start",
+            IndexLocation::End => "end",
+        };
+        let index =
+            [json!({"name": "bytes", "configuration": {"endian": "little"}}), json!({"name": "crc32c"})];
+        codecs = vec![json!({"name": "sharding_indexed", "configuration": {
+            "chunk_shape": inner, "codecs": codecs, "index_codecs": index, "index_location": location}})];
+    }
+    let fill = match &builder.fill {
+        Fill::Value(fill) => fill.to_json(),
+        Fill::Zeros | Fill::Undefined => FillValue::zero(builder.data_type.clone()).to_json(),
+    };
+    let mut document = object(json!({
+        "shape": builder.shape,
+        "data_type": data_type_v3(&builder.data_type),
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": outer}},
+        "chunk_key_encoding": chunk_key_encoding(builder.chunk_key_encoding),
+        "fill_value": fill,
+        "codecs": codecs,
+        "attributes": builder.attributes,
+    }));
+    if let Some(names) = &builder.dimension_names {
+        document.insert("dimension_names".to_owned(), json!(names));
+    }
+    document.extend(object(json!({"zarr_format": 3, "node_type": "array", "storage_transformers": []})));
+    Ok(ArrayDocuments::V3(document))
+}
+
+fn v2(builder: &ArrayBuilder) -> Result<ArrayDocuments, Error> {
+    let refused = |what: &str| Err(Error::invalid(format!("wanted no {what} for a v2 array, found some")));
+    if !matches!(builder.shards, Shards::None) {
+        return refused("shards");
+    }
+    if builder.dimension_names.is_some() {
+        return refused("names of dimensions");
+    }
+    if builder.serializer.is_some() {
+        return refused("serializer");
+    }
+    let separator = match builder.chunk_key_encoding {
+        None => Separator::Dot,
+        Some(ChunkKeyEncoding::V2 { separator }) => separator,
+        Some(_) => return refused("chunk key encoding of v3"),
+    };
+    let blosc = || vec![json!({"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0})];
+    let compressors = builder.compressors.clone().unwrap_or_else(blosc);
+    let compressor = match compressors.as_slice() {
+        [] => Value::Null,
+        [one] => one.clone(),
+        more => {
+            let message = format!("wanted one compressor at most for a v2 array, found {}", more.len());
+            return Err(Error::invalid(message));
+        }
+    };
+    let fill = match &builder.fill {
+        Fill::Value(fill) => fill_v2(fill),
+        Fill::Zeros => fill_v2(&FillValue::zero(builder.data_type.clone())),
+        Fill::Undefined => Value::Null,
+    };
+    let filters = builder.filters.as_ref().filter(|filters| !filters.is_empty());
+    let array = object(json!({
+        "shape": builder.shape,
+        "chunks": shapes(builder)?.1,
+        "dtype": data_type_v2(&builder.data_type, builder.byte_order),
+        "fill_value": fill,
+        "order": if builder.order == MemoryOrder::F { "F" } else { "C" },
+        "filters": filters,
+        "dimension_separator": separator.as_char().to_string(),
+        "compressor": compressor,
+        "zarr_format": 2,
+    }));
+    Ok(ArrayDocuments::V2 { array, attributes: builder.attributes.clone() })
+}
+
+/// The shape of an inner chunk, where there are shards, and that of an object.
+fn shapes(builder: &ArrayBuilder) -> Result<(Option<Vec<u64>>, Vec<u64>), Error> {
+    let inner = if matches!(builder.shards, Shards::None) { Inner::No } else { Inner::OfShards };
+    let guess = || chunk_shape(&builder.shape, builder.data_type.size_bytes(), inner);
+    let chunks = builder.chunk_shape.clone().unwrap_or_else(guess);
+    let checked = |what: &str, shape: &[u64]| match shape.len() == builder.shape.len() && !shape.contains(&0)
+    {
+        true => Ok(()),
+        false => Err(Error::invalid(format!(
+            "wanted {} extents of at least 1 as the shape of a {what}, found {shape:?}",
+            builder.shape.len()
+        ))),
+    };
+    checked("chunk", &chunks)?;
+    let shards = match &builder.shards {
+        Shards::None => return Ok((None, chunks)),
+        Shards::Guessed => shard_shape(&builder.shape, &chunks),
+        Shards::Of(shards) => shards.clone(),
+    };
+    checked("shard", &shards)?;
+    Ok((Some(chunks), shards))
+}
+
+/// Elements without a byte order have a codec without one.
+fn bytes_codec(data_type: &DataType, order: ByteOrder) -> Value {
+    match data_type.element().swap_unit_bytes {
+        1 => json!({"name": "bytes"}),
+        _ => json!({"name": "bytes", "configuration": {"endian": match order {
+            ByteOrder::Little => "little",
+            ByteOrder::Big => "big",
+        }}}),
+    }
+}
+
+fn data_type_v3(data_type: &DataType) -> Value {
+    match data_type {
+        DataType::RawBytes(length) => {
+            json!({"name": "raw_bytes", "configuration": {"length_bytes": length.get()}})
+        }
+        _ => Value::from(data_type.name()),
+    }
+}
+
+/// NumPy's name, in the order that the chunks are to have.
+fn data_type_v2(data_type: &DataType, order: ByteOrder) -> Value {
+    let native = data_type.numpy();
+    let kind = native.trim_start_matches(['<', '>']);
+    Value::from(match order {
+        _ if kind.starts_with('|') => native,
+        ByteOrder::Little => format!("<{kind}"),
+        ByteOrder::Big => format!(">{kind}"),
+    })
+}
+
+/// Raw bytes are base64 in v2; the rest is as in v3.
+fn fill_v2(fill: &FillValue) -> Value {
+    match fill.data_type() {
+        DataType::RawBytes(_) => Value::from(crate::metadata::base64::encode(fill.bytes())),
+        _ => fill.to_json(),
+    }
+}
+
+fn chunk_key_encoding(encoding: Option<ChunkKeyEncoding>) -> Value {
+    let (name, separator) = match encoding {
+        None => ("default", Separator::Slash),
+        Some(ChunkKeyEncoding::Default { separator }) => ("default", separator),
+        Some(ChunkKeyEncoding::V2 { separator }) => ("v2", separator),
+    };
+    json!({"name": name, "configuration": {"separator": separator.as_char().to_string()}})
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(object) => object,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,21 @@
+//! How a write is run.
+
+/// What becomes of chunks of which every element is the fill value, bit for bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum EmptyChunks {
+    /// They are not stored, and removed where they were: zarr-python's `write_empty_chunks=False`.
+    #[default]
+    Omit,
+    /// They are stored as all others.
+    Store,
+}
+
+/// How a write is run.
+#[derive(Clone, Copy, Default)]
+pub struct WriteOptions<'a> {
+    /// What becomes of chunks that hold nothing but the fill value. In a v2 array without a fill value there are none.
+    pub empty_chunks: EmptyChunks,
+    /// Called on the calling thread between two objects; returning true ends the write, after which each object is either
+    /// written whole or as it was.
+    pub interrupt: Option<&'a dyn Fn() -> bool>,
+}

@@ -1,0 +1,250 @@
+//! From elements to the stored bytes of one shard: what is not written of it is copied as it is stored.
+
+use super::axis_part::AxisPart;
+use super::chunk_encoder::{ChunkEncoder, Subject};
+use super::morton::morton_order;
+use crate::compiled::{Compiled, Level};
+use crate::metadata::IndexLocation;
+use crate::shard_index::{MISSING, ShardIndex};
+use crate::{Error, ErrorKind};
+use std::ops::Range;
+use swath_codecs::Scratch;
+use swath_ioengine::{memory_len, storage_len};
+
+/// How the entries of an array's shards lie, worked out once a write.
+pub(super) struct ShardLayout {
+    /// Of each level, the coordinates of its entries in the order in which they are stored.
+    orders: Vec<Vec<u64>>,
+    /// Of each level, the most bytes that the metadata promises of one entry.
+    entry_bytes_max: Vec<u64>,
+    /// The same of a whole shard.
+    pub(super) shard_bytes_max: u64,
+}
+
+impl ShardLayout {
+    pub(super) fn new(compiled: &Compiled) -> Result<ShardLayout, Error> {
+        let too_large = || Error::unsupported("writing a shard of more chunks than memory holds");
+        let order = |level: &Level| morton_order(&level.entries, &level.frame()).ok_or_else(too_large);
+        let orders = compiled.levels.iter().map(order).collect::<Result<Vec<_>, Error>>()?;
+        let mut bytes = compiled.chain.encoded_len_max();
+        let mut entry_bytes_max = Vec::with_capacity(compiled.levels.len());
+        for level in compiled.levels.iter().rev() {
+            entry_bytes_max.push(bytes);
+            bytes = bytes.saturating_mul(level.entry_count).saturating_add(level.index_bytes);
+        }
+        entry_bytes_max.reverse();
+        Ok(ShardLayout { orders, entry_bytes_max, shard_bytes_max: bytes })
+    }
+}
+
+/// The shard at hand: its place among the levels, what is put into it, how much of it lies in the array, and what is stored.
+#[derive(Clone, Copy)]
+pub(super) struct Shard<'s> {
+    pub(super) depth: usize,
+    pub(super) parts: &'s [AxisPart],
+    pub(super) valid: &'s [u64],
+    pub(super) stored: Option<&'s [u8]>,
+}
+
+/// Some entries of a shard, one behind the other.
+#[derive(Default)]
+struct Entries {
+    bytes: Vec<u8>,
+    /// The number of an entry, where it starts in `bytes`, and how long it is.
+    places: Vec<(u64, usize, usize)>,
+}
+
+/// The stored bytes of a shard, encoded by `encoders` at once; `None` where it holds nothing.
+pub(super) fn encode_shard(
+    layout: &ShardLayout,
+    encoders: &mut [ChunkEncoder<'_>],
+    shard: &Shard<'_>,
+) -> Result<Option<Vec<u8>>, Error> {
+    let Some((first, others)) = encoders.split_first_mut() else {
+        return Err(Error::new(ErrorKind::Internal, "a shard without an encoder"));
+    };
+    let Subject { compiled, .. } = first.subject;
+    let Some((level, order)) = compiled.levels.get(shard.depth).zip(layout.orders.get(shard.depth)) else {
+        return Err(Error::new(ErrorKind::Internal, "a shard without a level"));
+    };
+    let index = shard.stored.map(|stored| stored_index(level, stored, &mut first.scratch)).transpose()?;
+    let count = memory_len(level.entry_count)?;
+    let each = count.div_ceil(others.len() + 1).max(1);
+    let run = |encoder: &mut ChunkEncoder<'_>, number: usize| {
+        let range = (number * each).min(count)..((number + 1) * each).min(count);
+        encode_entries(layout, encoder, shard, index.as_ref(), (order, range))
+    };
+    let runs = std::thread::scope(|scope| {
+        let mut running = Vec::with_capacity(others.len());
+        let mut waiting = Vec::new();
+        for (number, encoder) in (1..).zip(others) {
+            let run = &run;
+            let work = move || run(encoder, number);
+            running
+                .push(std::thread::Builder::new().name("swath-write".to_owned()).spawn_scoped(scope, work));
+        }
+        waiting.push(run(first, 0));
+        for started in running {
+            waiting.push(match started.map(std::thread::ScopedJoinHandle::join) {
+                Ok(Ok(entries)) => entries,
+                Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                Err(error) => Err(Error::new(ErrorKind::Io, format!("no thread to encode on: {error}"))),
+            });
+        }
+        waiting.into_iter().collect::<Result<Vec<Entries>, Error>>()
+    })?;
+    assemble(level, runs, &mut first.scratch)
+}
+
+/// The index of a stored shard.
+fn stored_index(level: &Level, stored: &[u8], scratch: &mut Scratch) -> Result<ShardIndex, Error> {
+    let len = memory_len(level.index_bytes)?;
+    let bytes = match level.index_location {
+        IndexLocation::Start => stored.get(..len),
+        IndexLocation::End => stored.len().checked_sub(len).and_then(|start| stored.get(start..)),
+    };
+    let bytes = bytes.ok_or_else(|| {
+        Error::new(
+            ErrorKind::Corrupt,
+            format!("a shard of {} bytes cannot hold its index of {len}", stored.len()),
+        )
+    })?;
+    ShardIndex::decode(level, bytes, scratch)
+}
+
+/// Encodes some of a shard's entries.
+fn encode_entries(
+    layout: &ShardLayout,
+    encoder: &mut ChunkEncoder<'_>,
+    shard: &Shard<'_>,
+    index: Option<&ShardIndex>,
+    (order, range): (&[u64], Range<usize>),
+) -> Result<Entries, Error> {
+    let compiled = encoder.subject.compiled;
+    let (rank, level) = (shard.parts.len(), &compiled.levels[shard.depth]);
+    let is_innermost = shard.depth + 1 == compiled.levels.len();
+    let extents = level.entry_shape(&compiled.chunk_shape);
+    let mut found = Entries::default();
+    let mut inner = Inner::default();
+    for place in range {
+        let coordinates = order.get(place * rank..(place + 1) * rank).unwrap_or_default();
+        let number = level.entry_number(coordinates);
+        let stored = stored_entry(layout, shard, index, number)?;
+        let start = found.bytes.len();
+        let is_stored = match inner.take(shard, coordinates, &extents) {
+            // Nothing of it is written: its bytes stay what they are.
+            false => match stored {
+                Some(stored) => {
+                    found.bytes.extend_from_slice(stored);
+                    true
+                }
+                None => false,
+            },
+            true if is_innermost => match encoder.encode(&inner.parts, &inner.valid, stored)? {
+                Some(encoded) => {
+                    found.bytes.extend_from_slice(encoded);
+                    true
+                }
+                None => false,
+            },
+            true => {
+                let (parts, valid) = (&*inner.parts, &*inner.valid);
+                let shard = Shard { depth: shard.depth + 1, parts, valid, stored };
+                match encode_shard(layout, std::slice::from_mut(encoder), &shard)? {
+                    Some(encoded) => {
+                        found.bytes.extend_from_slice(&encoded);
+                        true
+                    }
+                    None => false,
+                }
+            }
+        };
+        if is_stored {
+            found.places.push((number, start, found.bytes.len() - start));
+        }
+    }
+    Ok(found)
+}
+
+/// What is put into one entry of a shard.
+#[derive(Default)]
+struct Inner {
+    parts: Vec<AxisPart>,
+    valid: Vec<u64>,
+}
+
+impl Inner {
+    /// Works it out for the entry at these coordinates; false where nothing is.
+    fn take(&mut self, shard: &Shard<'_>, coordinates: &[u64], extents: &[u64]) -> bool {
+        self.parts.clear();
+        self.valid.clear();
+        for (((coordinate, extent), part), valid) in
+            coordinates.iter().zip(extents).zip(shard.parts).zip(shard.valid)
+        {
+            let start = coordinate * extent;
+            let Some(part) = part.within(start, *extent) else { return false };
+            self.parts.push(part);
+            self.valid.push(valid.saturating_sub(start).min(*extent));
+        }
+        true
+    }
+}
+
+/// The bytes of an entry as they are stored.
+fn stored_entry<'s>(
+    layout: &ShardLayout,
+    shard: &Shard<'s>,
+    index: Option<&ShardIndex>,
+    number: u64,
+) -> Result<Option<&'s [u8]>, Error> {
+    let Some((stored, (offset, len))) = shard.stored.zip(index.and_then(|index| index.entry(number))) else {
+        return Ok(None);
+    };
+    let range = usize::try_from(offset).ok().zip(usize::try_from(len).ok());
+    let bytes = range.and_then(|(start, len)| stored.get(start..start.checked_add(len)?));
+    // Entries that overlap must not make more of a shard than its metadata promises.
+    let is_sound = layout.entry_bytes_max.get(shard.depth).is_some_and(|most| len <= *most);
+    match bytes.filter(|_| is_sound) {
+        Some(bytes) => Ok(Some(bytes)),
+        None => {
+            let message = format!(
+                "the index of a shard of {} bytes points to {len} bytes at {offset}, as inner chunk {number}",
+                stored.len()
+            );
+            Err(Error::new(ErrorKind::Corrupt, message))
+        }
+    }
+}
+
+/// Puts the entries of a shard behind each other, with their index.
+fn assemble(level: &Level, runs: Vec<Entries>, scratch: &mut Scratch) -> Result<Option<Vec<u8>>, Error> {
+    if runs.iter().all(|run| run.places.is_empty()) {
+        return Ok(None);
+    }
+    let index_bytes = memory_len(level.index_bytes)?;
+    let mut start = match level.index_location {
+        IndexLocation::Start => index_bytes,
+        IndexLocation::End => 0,
+    };
+    let mut index = vec![MISSING; memory_len(level.entry_count)?];
+    for run in &runs {
+        for (number, offset, len) in &run.places {
+            if let Some(entry) = index.get_mut(memory_len(*number)?) {
+                *entry = [storage_len(start + offset), storage_len(*len)];
+            }
+        }
+        start += run.bytes.len();
+    }
+    let index: Vec<u8> = index.as_flattened().iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let mut stored_index = Vec::with_capacity(index_bytes);
+    level.index_chain.encode(&index, &mut stored_index, scratch)?;
+    let mut runs = runs.into_iter().map(|run| run.bytes);
+    let mut shard = match level.index_location {
+        IndexLocation::Start => std::mem::take(&mut stored_index),
+        IndexLocation::End => runs.next().unwrap_or_default(),
+    };
+    runs.for_each(|run| shard.extend_from_slice(&run));
+    // Empty by now where the index came first.
+    shard.extend_from_slice(&stored_index);
+    Ok(Some(shard))
+}

@@ -1,0 +1,266 @@
+//! Writing a selection: object by object, encoded on several threads.
+
+use super::axis_part::AxisPart;
+use super::chunk_encoder::{ChunkEncoder, Subject, covers};
+use super::elements::{Elements, Spread};
+use super::object_locks::ObjectLocks;
+use super::options::WriteOptions;
+use super::shard_encoder::{Shard, ShardLayout, encode_shard};
+use super::stored_object::{Replaced, Stored, delete, replace};
+use crate::raveling::{cell_count, unravel};
+use crate::{Array, Error, ErrorKind, ResolvedSelection, Selection};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use swath_ioengine::{Engine, ObjectRef, storage_len};
+
+impl Array {
+    /// Writes `data` to what a selection selects: elements in C order and native byte order, exactly as many as it selects.
+    ///
+    /// ```
+    /// use swath_zarr_front::{ArrayBuilder, DataType, Store};
+    /// use swath_ioengine::MemoryMedium;
+    ///
+    /// let store = Store::memory(&MemoryMedium::new());
+    /// let array = ArrayBuilder::new(&[4, 6], DataType::UInt8).chunk_shape(&[2, 4]).create(&store, "t2m")?;
+    /// array.write(&"1:3, ::-2".parse()?, &[1, 2, 3, 4, 5, 6])?;
+    /// assert_eq!(array.read(&"1".parse()?)?.as_slice::<u8>()?, [0, 3, 0, 2, 0, 1]);
+    /// # Ok::<(), swath_zarr_front::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::write_from`].
+    pub fn write(&self, selection: &Selection, data: &[u8]) -> Result<(), Error> {
+        let resolved = self.resolve(selection)?;
+        let element = self.data_type().size_bytes();
+        let source = Elements::new(data, &resolved.output_shape(), element);
+        let source = source.map_err(|error| error.with_object(&self.name()))?;
+        self.write_resolved(&resolved, &source, &WriteOptions::default())
+    }
+
+    /// Writes elements to what a selection selects, broadcast to its shape as NumPy does.
+    ///
+    /// Chunks (or shards) that are written whole are encoded and put in place of what was there. Of others the rest is read
+    /// first and kept: a shard's other chunks as they are stored. Each object is replaced in one step, so that a reader sees
+    /// the old or the new of it, and a writer that is killed leaves no half. Objects are written in no order, and where some
+    /// cannot be written others may have been.
+    ///
+    /// # Errors
+    ///
+    /// `OutOfBounds` for a selection that does not fit; `Invalid` for elements that cannot be broadcast to it;
+    /// `Unsupported` where the store cannot be written to, or a codec only decodes; `Corrupt` where what is stored, and to
+    /// be kept, cannot be decoded; `Io` where the storage fails, or others kept replacing the same object in between;
+    /// `Cancelled` where the interrupt said so.
+    pub fn write_from(
+        &self,
+        selection: &Selection,
+        source: &Elements<'_>,
+        options: &WriteOptions<'_>,
+    ) -> Result<(), Error> {
+        self.write_resolved(&self.resolve(selection)?, source, options)
+    }
+
+    pub(super) fn write_resolved(
+        &self,
+        selection: &ResolvedSelection,
+        source: &Elements<'_>,
+        options: &WriteOptions<'_>,
+    ) -> Result<(), Error> {
+        let spread = source.spread(&selection.axes).map_err(|error| error.with_object(&self.name()))?;
+        if selection.element_count()? == 0 {
+            return Ok(());
+        }
+        let write = Write::new(self, selection, &spread, options)?;
+        write.run(options).map_err(|error| self.store().named(error))
+    }
+}
+
+/// A write that is under way, shared by its threads.
+struct Write<'a> {
+    array: &'a Array,
+    engine: Engine,
+    locks: Arc<ObjectLocks>,
+    subject: Subject<'a>,
+    layout: Option<ShardLayout>,
+    axes: Vec<AxisPart>,
+    /// Objects that are written to, along each axis.
+    objects: Vec<u64>,
+    object_count: u64,
+    next: AtomicU64,
+    is_over: AtomicBool,
+    error: Mutex<Option<Error>>,
+}
+
+/// How many threads a write takes: so many objects at once, each encoded by so many.
+#[derive(Clone, Copy)]
+struct Threads {
+    objects: usize,
+    each: usize,
+}
+
+/// Times that a part of an object is put into what others wrote meanwhile, before that is an error.
+const TRIES_MAX: usize = 16;
+
+/// Objects of a remote store that are written at once, at least: each waits for an answer most of its time.
+const REMOTE_OBJECTS: usize = 32;
+
+impl<'a> Write<'a> {
+    fn new(
+        array: &'a Array,
+        selection: &ResolvedSelection,
+        source: &'a Spread<'a>,
+        options: &WriteOptions<'_>,
+    ) -> Result<Write<'a>, Error> {
+        let inner = &array.inner;
+        let axes: Vec<AxisPart> = selection.axes.iter().map(AxisPart::whole).collect();
+        let extents = inner.metadata.chunk_shape();
+        let objects: Vec<u64> =
+            axes.iter().zip(extents).map(|(axis, extent)| axis.object_count(*extent)).collect();
+        let object_count =
+            cell_count(&objects).ok_or_else(|| Error::invalid("a write to more than 2^64 objects"))?;
+        let engine = array.engine();
+        let sharded = !inner.compiled.levels.is_empty();
+        Ok(Write {
+            array,
+            locks: engine.extension::<ObjectLocks>(),
+            engine,
+            subject: Subject::new(&inner.metadata, &inner.compiled, source, options.empty_chunks),
+            layout: sharded.then(|| ShardLayout::new(&inner.compiled)).transpose()?,
+            axes,
+            objects,
+            object_count,
+            next: AtomicU64::new(0),
+            is_over: AtomicBool::new(false),
+            error: Mutex::new(None),
+        })
+    }
+
+    fn run(self, options: &WriteOptions<'_>) -> Result<(), Error> {
+        let threads = self.threads();
+        std::thread::scope(|scope| {
+            for _ in 1..threads.objects {
+                let work = || self.work(threads.each, None);
+                // With fewer threads it only takes longer.
+                let _ = std::thread::Builder::new().name("swath-write".to_owned()).spawn_scoped(scope, work);
+            }
+            self.work(threads.each, options.interrupt);
+        });
+        match self.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    /// As many as the engine has lanes, and more where each waits for a network; as few as their memory needs.
+    fn threads(&self) -> Threads {
+        let limits = &self.engine.config().limits;
+        let metadata = &self.array.inner.metadata;
+        let object_elements = cell_count(metadata.chunk_shape()).unwrap_or(u64::MAX);
+        let element = storage_len(self.subject.fill.len());
+        // What was stored, what is written, and a chunk before and after it is encoded.
+        let bytes = object_elements.saturating_mul(element).saturating_mul(3).max(1);
+        let fit = storage_len(limits.in_flight_bytes_max) / bytes;
+        let most = match self.array.inner.store.is_remote() {
+            true => limits.lanes.max(REMOTE_OBJECTS),
+            false => limits.lanes,
+        };
+        let objects = storage_len(most).min(fit).min(self.object_count).max(1);
+        let objects = usize::try_from(objects).unwrap_or(1);
+        let each = if self.layout.is_some() { (limits.lanes / objects).max(1) } else { 1 };
+        Threads { objects, each }
+    }
+
+    /// Writes objects until there are none left, or one fails.
+    fn work(&self, encoders: usize, interrupt: Option<&dyn Fn() -> bool>) {
+        let mut encoders: Vec<ChunkEncoder<'_>> =
+            (0..encoders).map(|_| ChunkEncoder::new(self.subject)).collect();
+        while !self.is_over.load(Ordering::Relaxed) {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if self.object_count <= number {
+                return;
+            }
+            let written = match interrupt.is_some_and(|interrupt| interrupt()) {
+                true => Err(Error::new(ErrorKind::Cancelled, "the write was interrupted")),
+                false => self.object(number, &mut encoders),
+            };
+            if let Err(error) = written {
+                self.is_over.store(true, Ordering::Relaxed);
+                self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            }
+        }
+    }
+
+    fn object(&self, number: u64, encoders: &mut [ChunkEncoder<'_>]) -> Result<(), Error> {
+        let inner = &self.array.inner;
+        let (extents, rank) = (inner.metadata.chunk_shape(), self.axes.len());
+        let mut coordinates = vec![0; rank];
+        unravel(number, &self.objects, &mut coordinates);
+        let (mut parts, mut valid) = (Vec::with_capacity(rank), Vec::with_capacity(rank));
+        for (axis, part) in self.axes.iter().enumerate() {
+            let found = part.object(coordinates[axis], extents[axis]);
+            let (coordinate, part) = found
+                .ok_or_else(|| Error::new(ErrorKind::Internal, "an object that nothing is written to"))?;
+            let start = coordinate.saturating_mul(extents[axis]);
+            valid.push(inner.metadata.shape()[axis].saturating_sub(start).min(extents[axis]));
+            coordinates[axis] = coordinate;
+            parts.push(part);
+        }
+        let object = inner.chunk_object(&coordinates);
+        self.replace_object(&object, &parts, &valid, encoders).map_err(|error| error.with_object(&object.key))
+    }
+
+    fn replace_object(
+        &self,
+        object: &ObjectRef,
+        parts: &[AxisPart],
+        valid: &[u64],
+        encoders: &mut [ChunkEncoder<'_>],
+    ) -> Result<(), Error> {
+        let _alone = self.locks.lock(object);
+        if covers(parts, valid) {
+            return match self.encode(parts, valid, None, encoders)? {
+                Some(bytes) => replace(object, bytes, None).map(|_| ()),
+                None => delete(object),
+            };
+        }
+        for _ in 0..TRIES_MAX {
+            let stored = Stored::read(&self.engine, object, self.object_bytes_max())?;
+            let bytes = stored.as_ref().map(|stored| &*stored.bytes);
+            let replaced = match self.encode(parts, valid, bytes, encoders)? {
+                Some(bytes) => replace(object, bytes, Some(stored.as_ref()))?,
+                None if stored.is_none() => Replaced::Done,
+                None => delete(object).map(|()| Replaced::Done)?,
+            };
+            if replaced == Replaced::Done {
+                return Ok(());
+            }
+        }
+        let message = format!("others replaced the object {TRIES_MAX} times while a part of it was written");
+        Err(Error::new(ErrorKind::Io, message).with_retryable(true))
+    }
+
+    /// What an object may come to. Writers may leave gaps in shards, so twice what its chunks do.
+    fn object_bytes_max(&self) -> u64 {
+        match &self.layout {
+            Some(layout) => layout.shard_bytes_max.saturating_mul(2),
+            None => self.subject.compiled.chain.encoded_len_max(),
+        }
+    }
+
+    /// The bytes that an object is to have; `None` where it is not to be stored.
+    fn encode(
+        &self,
+        parts: &[AxisPart],
+        valid: &[u64],
+        stored: Option<&[u8]>,
+        encoders: &mut [ChunkEncoder<'_>],
+    ) -> Result<Option<Vec<u8>>, Error> {
+        match (&self.layout, encoders) {
+            (Some(layout), encoders) => {
+                encode_shard(layout, encoders, &Shard { depth: 0, parts, valid, stored })
+            }
+            (None, [encoder, ..]) => Ok(encoder.encode(parts, valid, stored)?.map(<[u8]>::to_vec)),
+            (None, []) => Err(Error::new(ErrorKind::Internal, "a write without an encoder")),
+        }
+    }
+}
