@@ -6,6 +6,7 @@ use crate::info::Info;
 use crate::location::{Lazy, Location};
 use crate::selection::Way;
 use crate::stats::remote_stats;
+use crate::write::{self, require_writable};
 use crate::{dtype, json, read, selection};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray};
 use pyo3::IntoPyObjectExt;
@@ -17,15 +18,16 @@ use pyo3::types::{PyDict, PyTuple};
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsString;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 use swath::codecs::Codec;
 use swath::{ArrayCodecs, AxisSelection, Selection, ZarrFormat};
 
-/// A Zarr array, opened for reading.
+/// A Zarr array.
 ///
 /// Made by `swath.open`, `swath.open_array`, or from a group. It holds metadata but no open file: it
-/// can be pickled (as its path or URL, without secrets), sent to other processes by fork, forkserver or
-/// spawn, and used from any number of threads. Two arrays are equal when they are stored at the same
-/// place.
+/// can be pickled (as its path or URL, without secrets), sent to other processes by fork, forkserver
+/// or spawn, and used from any number of threads. Two arrays are equal when they are stored at the
+/// same place.
 ///
 /// Indexing reads from storage into a new NumPy array, with NumPy's rules for integers, slices (steps
 /// and negative numbers included) and `...`, and with zarr-python's for lists and arrays. What is not
@@ -39,7 +41,6 @@ use swath::{ArrayCodecs, AxisSelection, Selection, ZarrFormat};
 #[pyclass(frozen, weakref, module = "swath")]
 pub(crate) struct Array {
     lazy: Lazy<Opened>,
-    attributes: PyOnceLock<Py<PyAny>>,
 }
 
 /// An array once it is opened, with what every read needs of Python.
@@ -47,12 +48,17 @@ pub(crate) struct Opened {
     pub(crate) array: swath::Array,
     dtype: PyOnceLock<Py<PyArrayDescr>>,
     pub(crate) name: String,
+    attributes: PyOnceLock<Py<PyAny>>,
 }
 
 impl Opened {
     fn new(location: &Location, array: swath::Array) -> Opened {
-        let (array, name) = (array.with_decoded_cache(location.decoded()), location.name());
-        Opened { array, dtype: PyOnceLock::new(), name }
+        Opened {
+            array: array.with_decoded_cache(location.decoded()),
+            dtype: PyOnceLock::new(),
+            name: location.name(),
+            attributes: PyOnceLock::new(),
+        }
     }
 
     /// The dtype of what reads give. It is asked for late, as some are not NumPy's own: without the package that has them
@@ -93,14 +99,14 @@ impl Opened {
 impl Array {
     pub(crate) fn opened(location: Location, array: swath::Array) -> Array {
         let opened = Opened::new(&location, array);
-        Array { lazy: Lazy::opened(location, opened), attributes: PyOnceLock::new() }
+        Array { lazy: Lazy::opened(location, opened) }
     }
 
     pub(crate) fn unopened(location: Location) -> Array {
-        Array { lazy: Lazy::unopened(location), attributes: PyOnceLock::new() }
+        Array { lazy: Lazy::unopened(location) }
     }
 
-    fn get(&self, py: Python<'_>) -> PyResult<&Opened> {
+    fn get(&self, py: Python<'_>) -> PyResult<Arc<Opened>> {
         if let Some(opened) = self.lazy.known() {
             return Ok(opened);
         }
@@ -121,8 +127,16 @@ impl Array {
         read::one(py, opened, &selection, out)
     }
 
-    fn metadata(&self, py: Python<'_>) -> PyResult<&swath::ArrayMetadata> {
-        Ok(self.get(py)?.array.metadata())
+    /// The array, if it was opened to be written to.
+    fn writable(&self, py: Python<'_>) -> PyResult<Arc<Opened>> {
+        require_writable(py, &self.lazy.location)?;
+        self.get(py)
+    }
+
+    /// Has the array be what it was changed to.
+    fn changed(&self, py: Python<'_>, array: swath::Array) -> PyResult<()> {
+        self.lazy.replace(Opened::new(&self.lazy.location, array));
+        Ok(())
     }
 
     fn rank(&self, py: Python<'_>) -> PyResult<usize> {
@@ -134,7 +148,8 @@ impl Array {
         py: Python<'py>,
         is_wanted: impl Fn(&Codec) -> bool,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let codecs = self.get(py)?.codecs().filter(|(codec, _)| is_wanted(codec));
+        let opened = self.get(py)?;
+        let codecs = opened.codecs().filter(|(codec, _)| is_wanted(codec));
         PyTuple::new(py, codecs.map(|(_, phrase)| phrase).collect::<Vec<_>>())
     }
 }
@@ -174,7 +189,117 @@ impl Array {
     /// >>> array[0, ..., ::-2].shape
     /// (3, 256, 128)
     fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        read::item(py, self.get(py)?, index)
+        read::item(py, &*self.get(py)?, index)
+    }
+
+    /// Write to what an index selects.
+    ///
+    /// What is written is cast to the array's dtype and broadcast to the selection's shape, both as NumPy
+    /// does. Chunks that are written in part are read first; each stored object is replaced in one step,
+    /// so that readers see the old or the new of it. Chunks of nothing but the fill value are not stored,
+    /// unless `config` said so.
+    ///
+    /// Parameters
+    /// ----------
+    /// index : int, slice, Ellipsis, or a tuple of them
+    ///     As for reading.
+    /// value : array_like
+    ///     What to write.
+    ///
+    /// Raises
+    /// ------
+    /// InvalidError
+    ///     The value cannot be broadcast, or the array was opened for reading only. A ValueError too.
+    /// OutOfBoundsError, UnsupportedSelectionError
+    ///     As for reading.
+    /// CorruptError
+    ///     A chunk that is written in part cannot be decoded.
+    /// UnsupportedError
+    ///     The storage cannot be written to, or a codec only decodes.
+    /// StorageError
+    ///     The storage failed.
+    fn __setitem__(
+        &self,
+        py: Python<'_>,
+        index: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let opened = self.writable(py)?;
+        let mut axes = Vec::new();
+        opened.parse(index, &mut axes)?;
+        write::assign(py, &opened, &Selection::new(axes), value, self.lazy.location.access())
+    }
+
+    /// Give the array another shape.
+    ///
+    /// Parameters
+    /// ----------
+    /// new_shape : int or tuple of int
+    ///     Elements along each axis. What lies outside a smaller shape is lost, but for what chunks at
+    ///     the new edge hold: that shows again where the array grows anew.
+    ///
+    /// Raises
+    /// ------
+    /// InvalidError
+    ///     The shape has another number of axes, or others gave the array another shape since it was
+    ///     opened.
+    /// UnsupportedError, StorageError
+    ///     As for writing.
+    fn resize(&self, py: Python<'_>, new_shape: &Bound<'_, PyAny>) -> PyResult<()> {
+        let opened = self.writable(py)?;
+        let shape = match new_shape.extract::<u64>() {
+            Ok(length) => vec![length],
+            Err(_) => new_shape.extract::<Vec<u64>>()?,
+        };
+        let resized = py.detach(|| opened.array.resize(&shape)).map_err(|error| raised(py, &error))?;
+        self.changed(py, resized)
+    }
+
+    /// Write behind the array's last elements along an axis.
+    ///
+    /// Parameters
+    /// ----------
+    /// data : array_like
+    ///     Of the array's shape, but for that axis.
+    /// axis : int, default 0
+    ///     Along which the array grows.
+    ///
+    /// Returns
+    /// -------
+    /// tuple of int
+    ///     The new shape.
+    ///
+    /// Raises
+    /// ------
+    /// InvalidError
+    ///     The shapes differ, or others gave the array another shape since it was opened.
+    /// UnsupportedError, StorageError
+    ///     As for writing.
+    #[pyo3(signature = (data, axis = 0))]
+    fn append<'py>(
+        &self,
+        py: Python<'py>,
+        data: &Bound<'py, PyAny>,
+        axis: usize,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let opened = self.writable(py)?;
+        let appended = write::append(py, &opened, data, axis, self.lazy.location.access())?;
+        self.changed(py, appended)?;
+        PyTuple::new(py, self.get(py)?.array.shape())
+    }
+
+    /// Add and remove attributes, for `attrs`; returns all of them.
+    fn _change_attributes<'py>(
+        &self,
+        py: Python<'py>,
+        added: &str,
+        removed: Vec<String>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let opened = self.writable(py)?;
+        let change = json::change(py, added, removed, &opened.name)?;
+        let changed = py.detach(|| opened.array.change_attributes(change));
+        self.changed(py, changed.map_err(|error| raised(py, &error))?)?;
+        json::object(py, self.get(py)?.array.metadata().attributes())
     }
 
     /// Read what an index selects, into `out` if it is given.
@@ -218,7 +343,7 @@ impl Array {
             fancy = opened.parse(&index, &mut axes)?;
         }
         let selection = fancy.unwrap_or_else(|| Selection::new(axes));
-        read::one(py, opened, &selection, out)
+        read::one(py, &opened, &selection, out)
     }
 
     /// Read many selections at once. A chunk that several need is read and decoded once.
@@ -262,11 +387,11 @@ impl Array {
         stack: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let opened = self.get(py)?;
-        let plan = read::plan_many(opened, indexes)?;
+        let plan = read::plan_many(&opened, indexes)?;
         match (stack, out) {
-            (true, out) => read::stacked(py, opened, &plan, out)?.into_bound_py_any(py),
-            (false, None) => read::listed(py, opened, &plan)?.into_bound_py_any(py),
-            (false, Some(_)) => Err(read::refused_out(py, opened)),
+            (true, out) => read::stacked(py, &opened, &plan, out)?.into_bound_py_any(py),
+            (false, None) => read::listed(py, &opened, &plan)?.into_bound_py_any(py),
+            (false, Some(_)) => Err(read::refused_out(py, &opened)),
         }
     }
 
@@ -521,9 +646,9 @@ impl Array {
     ) -> PyResult<Bound<'py, PyAny>> {
         let opened = self.get(py)?;
         if copy == Some(false) {
-            return Err(read::refused_view(py, opened));
+            return Err(read::refused_view(py, &opened));
         }
-        let array = read::one(py, opened, &Selection::all(), None)?;
+        let array = read::one(py, &opened, &Selection::all(), None)?;
         match dtype {
             None => array.into_bound_py_any(py),
             Some(dtype) => array.call_method1(intern!(py, "astype"), (dtype,)),
@@ -625,25 +750,30 @@ impl Array {
         dtype::scalar(py, metadata.fill_value(), opened.dtype(py)?)
     }
 
-    /// The user's attributes, a read-only mapping.
+    /// The user's attributes, a mapping: read-only unless the array was opened to be written to.
+    ///
+    /// Changes are written at once: `attrs["units"] = "K"`, `attrs.update({...})`, `del attrs["units"]`.
     #[getter]
-    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let attributes = self.metadata(py)?.attributes();
-        let made =
-            self.attributes.get_or_try_init(py, || json::attributes(py, attributes).map(Bound::unbind))?;
-        Ok(made.bind(py).clone())
+    fn attrs<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        let opened = this.get(py)?;
+        if this.lazy.location.access().is_writable {
+            return json::attributes(py, opened.array.metadata().attributes(), Some(slf.as_any()));
+        }
+        let make = || json::attributes(py, opened.array.metadata().attributes(), None).map(Bound::unbind);
+        Ok(opened.attributes.get_or_try_init(py, make)?.bind(py).clone())
     }
 
     /// The metadata document as it is stored, `zarr.json` or `.zarray`; a new dict each time.
     #[getter(metadata)]
     fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::to_python(py, self.metadata(py)?.document())
+        json::to_python(py, self.get(py)?.array.metadata().document())
     }
 
     /// A name or None for each axis; None where the array names none.
     #[getter]
     fn dimension_names<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        self.metadata(py)?.dimension_names().map(|names| PyTuple::new(py, names)).transpose()
+        self.get(py)?.array.metadata().dimension_names().map(|names| PyTuple::new(py, names)).transpose()
     }
 
     /// Every codec that a chunk goes through, described, in encoding order.
@@ -661,13 +791,13 @@ impl Array {
     /// The Zarr format, 2 or 3.
     #[getter]
     fn zarr_format(&self, py: Python<'_>) -> PyResult<u8> {
-        Ok(crate::info::format_number(self.metadata(py)?.zarr_format()))
+        Ok(crate::info::format_number(self.get(py)?.array.zarr_format()))
     }
 
-    /// True, always: swath does not write yet.
+    /// Whether the array can only be read: it was opened with mode "r".
     #[getter]
     fn read_only(&self) -> bool {
-        true
+        !self.lazy.location.access().is_writable
     }
 
     /// The path in the store with a slash in front: "/" for the root.
@@ -716,21 +846,22 @@ impl Array {
     /// Returns
     /// -------
     /// dict or None
-    ///     None for local files and memory. Else what was counted since the first request to the endpoint,
-    ///     which all stores of one scheme, host and port share: `requests`, those sent again included;
-    ///     `bytes_received`; of the requests, `retries`, `resumed` after a body that broke, and `hedges`;
-    ///     `throttled`, answers that asked for fewer requests; `connections_opened`, `connections_open`,
-    ///     `http2_open`; `in_flight` and `in_flight_max`; `concurrency`, how many requests may be under way
-    ///     as adapted by now, and `concurrency_history`, (seconds since the first request, limit) each time
-    ///     it moved; `first_byte_seconds`, a dict of the `median`, the 99th percentile `p99` and the `max`
-    ///     from a request to the first byte of its answer; `request_cost_ns` and `byte_cost_ns`, what one
-    ///     more request and one more byte cost as measured, 0 before; and `endpoint`. Divide
-    ///     `bytes_received` by `swath.stats()["bytes_wanted"]` for what was read in vain.
-    ///     `cache` is None, or a dict of what the cache of `swath.open(..., cache=...)` counted for all that
-    ///     share it: `hits`, answered without a request; `misses`, of which `partial` needed one for some of
-    ///     their bytes; `shared`, that waited for another's request; `checks` whether an object changed and
-    ///     `changes` found; `bytes_from_memory`, `bytes_from_files` and `bytes_from_storage`; what is held,
-    ///     `memory_bytes` and `file_bytes`; and ranges `dropped` before they were stored or found `corrupt`.
+    ///     None for local files and memory. Else what was counted since the first request to the
+    ///     endpoint, which all stores of one scheme, host and port share: `requests`, those sent again
+    ///     included; `bytes_received`; of the requests, `retries`, `resumed` after a body that broke, and
+    ///     `hedges`; `throttled`, answers that asked for fewer requests; `connections_opened`,
+    ///     `connections_open`, `http2_open`; `in_flight` and `in_flight_max`; `concurrency`, how many
+    ///     requests may be under way as adapted by now, and `concurrency_history`, (seconds since the
+    ///     first request, limit) each time it moved; `first_byte_seconds`, a dict of the `median`, the
+    ///     99th percentile `p99` and the `max` from a request to the first byte of its answer;
+    ///     `request_cost_ns` and `byte_cost_ns`, what one more request and one more byte cost as
+    ///     measured, 0 before; and `endpoint`. Divide `bytes_received` by `swath.stats()["bytes_wanted"]`
+    ///     for what was read in vain. `cache` is None, or a dict of what the cache of `swath.open(...,
+    ///     cache=...)` counted for all that share it: `hits`, answered without a request; `misses`, of
+    ///     which `partial` needed one for some of their bytes; `shared`, that waited for another's
+    ///     request; `checks` whether an object changed and `changes` found; `bytes_from_memory`,
+    ///     `bytes_from_files` and `bytes_from_storage`; what is held, `memory_bytes` and `file_bytes`;
+    ///     and ranges `dropped` before they were stored or found `corrupt`.
     ///
     /// Examples
     /// --------

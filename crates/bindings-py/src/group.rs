@@ -1,24 +1,29 @@
 //! `swath.Group`.
 
-use crate::errors::{raised, raised_for_member, warn};
+use crate::create;
+use crate::errors::{Class, error, raised, raised_for_member, warn};
 use crate::info::{Info, format_number, tree};
 use crate::json;
 use crate::location::{Lazy, Location};
 use crate::open::wrap;
 use crate::stats::remote_stats;
+use crate::write::require_writable;
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyIterator, PyTuple};
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsString;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 use swath::{Error, ErrorKind, Node};
 
-/// A Zarr group, opened for reading: a mapping of names to arrays and groups.
+/// A Zarr group: a mapping of names to arrays and groups.
 ///
 /// Made by `swath.open`, `swath.open_group`, or from another group. It can be pickled (as its path or
-/// URL, without secrets) and used from any number of threads. Two groups are equal when they are stored
-/// at the same place. Where its writer consolidated the metadata, nothing further is read to list it.
+/// URL, without secrets) and used from any number of threads. Two groups are equal when they are
+/// stored at the same place. Where its writer consolidated the metadata, nothing further is read to
+/// list it.
 ///
 /// Examples
 /// --------
@@ -27,23 +32,53 @@ use swath::{Error, ErrorKind, Node};
 /// (8760, 721, 1440)
 #[pyclass(frozen, weakref, module = "swath")]
 pub(crate) struct Group {
-    lazy: Lazy<swath::Group>,
+    lazy: Lazy<Opened>,
+}
+
+/// A group once it is opened.
+struct Opened {
+    group: swath::Group,
     attributes: PyOnceLock<Py<PyAny>>,
+}
+
+impl Opened {
+    /// Where it may be written to, its consolidated metadata is not used: that would not know what is
+    /// made.
+    fn new(location: &Location, group: &swath::Group) -> Opened {
+        let group = group.with_decoded_cache(location.decoded());
+        let group = if location.access().is_writable { group.without_consolidated() } else { group };
+        Opened { group, attributes: PyOnceLock::new() }
+    }
 }
 
 impl Group {
     pub(crate) fn opened(location: Location, group: swath::Group) -> Group {
-        let group = group.with_decoded_cache(location.decoded());
-        Group { lazy: Lazy::opened(location, group), attributes: PyOnceLock::new() }
+        let opened = Opened::new(&location, &group);
+        Group { lazy: Lazy::opened(location, opened) }
     }
 
     pub(crate) fn unopened(location: Location) -> Group {
-        Group { lazy: Lazy::unopened(location), attributes: PyOnceLock::new() }
+        Group { lazy: Lazy::unopened(location) }
     }
 
-    fn get(&self, py: Python<'_>) -> PyResult<&swath::Group> {
-        let decoded = self.lazy.location.decoded();
-        self.lazy.get_with(py, swath::Group::open_in, |group| Ok(group.with_decoded_cache(decoded)))
+    fn opened_here(&self, py: Python<'_>) -> PyResult<Arc<Opened>> {
+        self.lazy.get_with(py, swath::Group::open_in, |group| Ok(Opened::new(&self.lazy.location, &group)))
+    }
+
+    fn get(&self, py: Python<'_>) -> PyResult<swath::Group> {
+        Ok(self.opened_here(py)?.group.clone())
+    }
+
+    /// Where a node below the group is to be made or removed.
+    fn below(&self, py: Python<'_>, path: &str) -> PyResult<Location> {
+        require_writable(py, &self.lazy.location)?;
+        let path = path.trim_matches('/');
+        let own = self.lazy.location.path();
+        Ok(self.lazy.location.with_path(&if own.is_empty() {
+            path.to_owned()
+        } else {
+            format!("{own}/{path}")
+        }))
     }
 
     fn children(&self, py: Python<'_>) -> PyResult<Vec<(String, Result<Node, Error>)>> {
@@ -221,13 +256,188 @@ impl Group {
         Ok(Info::from(tree(&self.name(), &nodes)))
     }
 
-    /// The user's attributes, a read-only mapping.
+    /// The user's attributes, a mapping: read-only unless the group was opened to be written to.
+    ///
+    /// Changes are written at once: `attrs["units"] = "K"`, `attrs.update({...})`, `del attrs["units"]`.
     #[getter]
-    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let attributes = self.get(py)?.attributes();
-        let made =
-            self.attributes.get_or_try_init(py, || json::attributes(py, attributes).map(Bound::unbind))?;
-        Ok(made.bind(py).clone())
+    fn attrs<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        let opened = this.opened_here(py)?;
+        if this.lazy.location.access().is_writable {
+            return json::attributes(py, opened.group.attributes(), Some(slf.as_any()));
+        }
+        let make = || json::attributes(py, opened.group.attributes(), None).map(Bound::unbind);
+        Ok(opened.attributes.get_or_try_init(py, make)?.bind(py).clone())
+    }
+
+    /// Add and remove attributes, for `attrs`; returns all of them.
+    fn _change_attributes<'py>(
+        &self,
+        py: Python<'py>,
+        added: &str,
+        removed: Vec<String>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        require_writable(py, &self.lazy.location)?;
+        let group = self.get(py)?;
+        let change = json::change(py, added, removed, &self.lazy.location.name())?;
+        let changed = py.detach(|| group.change_attributes(change)).map_err(|error| raised(py, &error))?;
+        self.lazy.replace(Opened::new(&self.lazy.location, &changed));
+        json::object(py, changed.attributes())
+    }
+
+    /// Make an array below this group.
+    ///
+    /// Parameters
+    /// ----------
+    /// name : str
+    ///     Its path, relative to this group; groups above it are made too.
+    /// **options : optional
+    ///     As for `swath.create_array`: `shape`, `dtype`, `data`, `chunks`, `shards`, and so on. The
+    ///     format is the group's.
+    ///
+    /// Returns
+    /// -------
+    /// Array
+    ///
+    /// Raises
+    /// ------
+    /// InvalidError
+    ///     There is a node already, or the options contradict each other. A ValueError too.
+    /// UnsupportedError, StorageError
+    ///     As for writing.
+    #[pyo3(signature = (name, **options))]
+    fn create_array<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let location = self.below(py, name)?;
+        let zarr_format = format_number(self.get(py)?.zarr_format());
+        create::array(py, &location, options, Some(zarr_format))?.into_bound_py_any(py)
+    }
+
+    /// Make a group below this one.
+    ///
+    /// Parameters
+    /// ----------
+    /// name : str
+    ///     Its path, relative to this group; groups above it are made too.
+    /// overwrite : bool, default False
+    ///     Whether what is there already is removed, with all that is below it.
+    /// attributes : dict, optional
+    ///     The user's attributes.
+    ///
+    /// Returns
+    /// -------
+    /// Group
+    ///
+    /// Raises
+    /// ------
+    /// InvalidError
+    ///     There is a node already. A ValueError too.
+    /// UnsupportedError, StorageError
+    ///     As for writing.
+    #[pyo3(signature = (name, *, overwrite = false, attributes = None))]
+    fn create_group(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        overwrite: bool,
+        attributes: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Group> {
+        let location = self.below(py, name)?;
+        let zarr_format = self.get(py)?.zarr_format();
+        create::group(py, &location, zarr_format, overwrite, attributes)
+    }
+
+    /// Open a group below this one, or make it where there is none.
+    ///
+    /// Parameters
+    /// ----------
+    /// name : str
+    ///     Its path, relative to this group.
+    /// overwrite : bool, default False
+    ///     Whether a group that is there is replaced by an empty one.
+    ///
+    /// Returns
+    /// -------
+    /// Group
+    ///
+    /// Raises
+    /// ------
+    /// InvalidError
+    ///     There is an array. A ValueError too.
+    /// UnsupportedError, StorageError
+    ///     As for writing.
+    #[pyo3(signature = (name, *, overwrite = false))]
+    fn require_group(&self, py: Python<'_>, name: &str, overwrite: bool) -> PyResult<Group> {
+        let location = self.below(py, name)?;
+        let group = self.get(py)?;
+        match py.detach(|| group.get(name)) {
+            Ok(Node::Group(found)) if !overwrite => Ok(Group::opened(location, found)),
+            Ok(Node::Array(_)) => {
+                let message = "wanted a group, or nothing, found an array";
+                Err(error(py, Class::Invalid, message, &location.name()))
+            }
+            Err(failed) if failed.kind() != ErrorKind::NotFound => Err(raised(py, &failed)),
+            Ok(_) | Err(_) => create::group(py, &location, group.zarr_format(), overwrite, None),
+        }
+    }
+
+    /// Open an array below this group, or make it where there is none.
+    ///
+    /// Parameters
+    /// ----------
+    /// name : str
+    ///     Its path, relative to this group.
+    /// shape : tuple of int
+    ///     What it has to have.
+    /// dtype : dtype, optional
+    ///     What it has to be; of one that is there, anything that can be cast to it safely, or with
+    ///     `exact` this alone.
+    /// exact : bool, default False
+    ///     Whether one that is there must have exactly this dtype.
+    /// **options : optional
+    ///     As for `create_array`, where it is made.
+    ///
+    /// Returns
+    /// -------
+    /// Array
+    ///
+    /// Raises
+    /// ------
+    /// InvalidError
+    ///     What is there is a group, or has another shape or dtype. A ValueError too.
+    /// UnsupportedError, StorageError
+    ///     As for writing.
+    #[pyo3(signature = (name, *, shape, dtype = None, exact = false, **options))]
+    fn require_array<'py>(
+        slf: &Bound<'py, Self>,
+        name: &str,
+        shape: &Bound<'py, PyAny>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        exact: bool,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let require = slf.py().import("swath.creation")?.getattr("require_array")?;
+        require.call((slf, name, shape, dtype, exact), options)
+    }
+
+    /// Remove a node below this group, with all that is below it.
+    fn __delitem__(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        let location = self.below(py, path)?;
+        let group = self.get(py)?;
+        let removed = py.detach(|| {
+            let store = group.store();
+            let is_there = store.contains_node(location.path())?;
+            if is_there { store.remove_node(location.path()).map(|()| true) } else { Ok(false) }
+        });
+        match removed {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(error(py, Class::MemberNotFound, "there is no such member", &location.name())),
+            Err(failed) => Err(raised(py, &failed)),
+        }
     }
 
     /// The Zarr format, 2 or 3.
@@ -236,10 +446,10 @@ impl Group {
         Ok(format_number(self.get(py)?.zarr_format()))
     }
 
-    /// True, always: swath does not write yet.
+    /// Whether the group can only be read: it was opened with mode "r".
     #[getter]
     fn read_only(&self) -> bool {
-        true
+        !self.lazy.location.access().is_writable
     }
 
     /// The path in the store with a slash in front: "/" for the root.
@@ -271,21 +481,22 @@ impl Group {
     /// Returns
     /// -------
     /// dict or None
-    ///     None for local files and memory. Else what was counted since the first request to the endpoint,
-    ///     which all stores of one scheme, host and port share: `requests`, those sent again included;
-    ///     `bytes_received`; of the requests, `retries`, `resumed` after a body that broke, and `hedges`;
-    ///     `throttled`, answers that asked for fewer requests; `connections_opened`, `connections_open`,
-    ///     `http2_open`; `in_flight` and `in_flight_max`; `concurrency`, how many requests may be under way
-    ///     as adapted by now, and `concurrency_history`, (seconds since the first request, limit) each time
-    ///     it moved; `first_byte_seconds`, a dict of the `median`, the 99th percentile `p99` and the `max`
-    ///     from a request to the first byte of its answer; `request_cost_ns` and `byte_cost_ns`, what one
-    ///     more request and one more byte cost as measured, 0 before; and `endpoint`. Divide
-    ///     `bytes_received` by `swath.stats()["bytes_wanted"]` for what was read in vain.
-    ///     `cache` is None, or a dict of what the cache of `swath.open(..., cache=...)` counted for all that
-    ///     share it: `hits`, answered without a request; `misses`, of which `partial` needed one for some of
-    ///     their bytes; `shared`, that waited for another's request; `checks` whether an object changed and
-    ///     `changes` found; `bytes_from_memory`, `bytes_from_files` and `bytes_from_storage`; what is held,
-    ///     `memory_bytes` and `file_bytes`; and ranges `dropped` before they were stored or found `corrupt`.
+    ///     None for local files and memory. Else what was counted since the first request to the
+    ///     endpoint, which all stores of one scheme, host and port share: `requests`, those sent again
+    ///     included; `bytes_received`; of the requests, `retries`, `resumed` after a body that broke, and
+    ///     `hedges`; `throttled`, answers that asked for fewer requests; `connections_opened`,
+    ///     `connections_open`, `http2_open`; `in_flight` and `in_flight_max`; `concurrency`, how many
+    ///     requests may be under way as adapted by now, and `concurrency_history`, (seconds since the
+    ///     first request, limit) each time it moved; `first_byte_seconds`, a dict of the `median`, the
+    ///     99th percentile `p99` and the `max` from a request to the first byte of its answer;
+    ///     `request_cost_ns` and `byte_cost_ns`, what one more request and one more byte cost as
+    ///     measured, 0 before; and `endpoint`. Divide `bytes_received` by `swath.stats()["bytes_wanted"]`
+    ///     for what was read in vain. `cache` is None, or a dict of what the cache of `swath.open(...,
+    ///     cache=...)` counted for all that share it: `hits`, answered without a request; `misses`, of
+    ///     which `partial` needed one for some of their bytes; `shared`, that waited for another's
+    ///     request; `checks` whether an object changed and `changes` found; `bytes_from_memory`,
+    ///     `bytes_from_files` and `bytes_from_storage`; what is held, `memory_bytes` and `file_bytes`;
+    ///     and ranges `dropped` before they were stored or found `corrupt`.
     ///
     /// Examples
     /// --------
@@ -300,7 +511,7 @@ impl Group {
     /// What the group is, in lines to read.
     #[getter]
     fn info(&self, py: Python<'_>) -> PyResult<Info> {
-        Ok(Info::of_group(&self.lazy.location, self.get(py)?))
+        Ok(Info::of_group(&self.lazy.location, &self.get(py)?))
     }
 
     fn __repr__(&self) -> String {

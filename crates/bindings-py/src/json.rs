@@ -1,9 +1,11 @@
 //! JSON documents as Python's dicts, lists and scalars.
 
+use crate::errors::{Class, error};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::{Map, Value};
+use swath::Error;
 
 /// A JSON value as `json.loads` gives it. Nesting is bounded by the parser that made the value.
 pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
@@ -36,7 +38,34 @@ pub(crate) fn object<'py>(py: Python<'py>, entries: &Map<String, Value>) -> PyRe
     Ok(dict)
 }
 
-/// A JSON object as `swath.Attributes`, which is read-only.
-pub(crate) fn attributes<'py>(py: Python<'py>, entries: &Map<String, Value>) -> PyResult<Bound<'py, PyAny>> {
-    py.import("swath.attributes")?.getattr("Attributes")?.call1((object(py, entries)?,))
+/// A JSON object as `swath.Attributes`, of a node that may be changed where one is given, else read-only.
+pub(crate) fn attributes<'py>(
+    py: Python<'py>,
+    entries: &Map<String, Value>,
+    node: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let change = node.map(|node| node.getattr("_change_attributes")).transpose()?;
+    py.import("swath.attributes")?.getattr("Attributes")?.call1((object(py, entries)?, change))
+}
+
+/// A change of attributes: what a JSON object has is added, and what is named removed.
+pub(crate) fn change(
+    py: Python<'_>,
+    added: &str,
+    removed: Vec<String>,
+    name: &str,
+) -> PyResult<impl FnMut(&mut Map<String, Value>) -> Result<(), Error> + use<>> {
+    let added = parse(py, added, name)?;
+    Ok(move |attributes: &mut Map<String, Value>| {
+        for name in &removed {
+            attributes.remove(name);
+        }
+        attributes.extend(added.clone());
+        Ok(())
+    })
+}
+
+/// A JSON object that Python code made.
+pub(crate) fn parse(py: Python<'_>, text: &str, name: &str) -> PyResult<Map<String, Value>> {
+    serde_json::from_str(text).map_err(|failed| error(py, Class::Invalid, &failed.to_string(), name))
 }

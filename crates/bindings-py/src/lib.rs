@@ -9,6 +9,7 @@
 
 mod array;
 mod cache;
+mod create;
 mod credentials;
 mod dtype;
 mod errors;
@@ -28,6 +29,7 @@ mod remote;
 mod selection;
 mod stats;
 mod variable;
+mod write;
 
 use pyo3::prelude::*;
 
@@ -38,6 +40,8 @@ mod module {
     use crate::array::{Array, ArrayIterator};
     #[pymodule_export]
     use crate::cache::flush_caches;
+    #[pymodule_export]
+    use crate::create::{consolidate_metadata, create_array, create_group};
     #[pymodule_export]
     use crate::file_access::set_file_access;
     #[pymodule_export]

@@ -8,7 +8,7 @@ use pyo3::types::PyTuple;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use swath::{DecodedCache, Error, Store};
 
 /// A store, a node's path in it, and where the node's decoded chunks are kept. All that a pickle holds: of the cache, its
@@ -20,6 +20,29 @@ pub(crate) struct Location {
     decoded: DecodedCache,
     /// How what is read over a network is kept.
     cache: Option<CacheSettings>,
+    access: Access,
+}
+
+/// What may be done to a node, and how. A pickle holds it as a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Access {
+    /// Whether it may be written to.
+    pub(crate) is_writable: bool,
+    /// Whether chunks that hold nothing but the fill value are stored.
+    pub(crate) stores_empty: bool,
+}
+
+impl Access {
+    /// Writing, as zarr-python does it by default.
+    pub(crate) const WRITABLE: Access = Access { is_writable: true, stores_empty: false };
+
+    pub(crate) fn from_number(number: u8) -> Access {
+        Access { is_writable: number & 1 != 0, stores_empty: number & 2 != 0 }
+    }
+
+    fn number(self) -> u8 {
+        u8::from(self.is_writable) | u8::from(self.stores_empty) << 1
+    }
 }
 
 /// Where a store is.
@@ -60,7 +83,31 @@ impl Location {
 
     fn new(root: Root, path: &str, decoded_cache_bytes: u64) -> Location {
         let decoded = DecodedCache::new(decoded_cache_bytes);
-        Location { root, path: path.trim_matches('/').to_owned(), decoded, cache: None }
+        Location {
+            root,
+            path: path.trim_matches('/').to_owned(),
+            decoded,
+            cache: None,
+            access: Access::default(),
+        }
+    }
+
+    /// The same node, of which this may be done.
+    pub(crate) fn with_access(self, access: Access) -> Location {
+        Location { access, ..self }
+    }
+
+    /// What may be done to the node.
+    pub(crate) fn access(&self) -> Access {
+        self.access
+    }
+
+    /// Opens the store to make nodes in it: a local directory is made where there is none.
+    pub(crate) fn new_store(&self) -> Result<Store, Error> {
+        match &self.root {
+            Root::Directory(root) => Store::create_directory(root),
+            Root::Remote(_) => self.store(),
+        }
     }
 
     /// The same store and cache at another path.
@@ -144,17 +191,17 @@ impl Location {
         kind: &'static str,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let module = py.import("swath._swath")?;
-        let (path, decoded) = (&self.path, self.decoded.bytes_max());
+        let (path, decoded, access) = (&self.path, self.decoded.bytes_max(), self.access.number());
         match &self.root {
             Root::Directory(root) => {
-                let arguments = (kind, root.as_os_str(), path, decoded).into_pyobject(py)?;
+                let arguments = (kind, root.as_os_str(), path, decoded, access).into_pyobject(py)?;
                 Ok((module.getattr("_reopen")?, arguments))
             }
             Root::Remote(remote) => {
                 let portable = remote.portable(py);
                 let store = (portable.url, portable.options, portable.provider, portable.withheld);
                 let cache = self.cache.as_ref().map(CacheSettings::portable);
-                let arguments = (kind, store, path, decoded, cache).into_pyobject(py)?;
+                let arguments = (kind, store, path, decoded, cache, access).into_pyobject(py)?;
                 Ok((module.getattr("_reopen_url")?, arguments))
             }
         }
@@ -185,16 +232,17 @@ impl Location {
 /// A node that is opened when it is first used: at once by `swath.open`, later where it comes from a pickle.
 pub(crate) struct Lazy<T> {
     pub(crate) location: Location,
-    node: OnceLock<T>,
+    /// Held with the GIL only, and for no longer than a pointer takes to be copied: so no fork finds it held.
+    node: Mutex<Option<Arc<T>>>,
 }
 
 impl<T> Lazy<T> {
     pub(crate) fn opened(location: Location, node: T) -> Lazy<T> {
-        Lazy { location, node: OnceLock::from(node) }
+        Lazy { location, node: Mutex::new(Some(Arc::new(node))) }
     }
 
     pub(crate) fn unopened(location: Location) -> Lazy<T> {
-        Lazy { location, node: OnceLock::new() }
+        Lazy { location, node: Mutex::new(None) }
     }
 }
 
@@ -206,18 +254,27 @@ impl<T: Send + Sync> Lazy<T> {
         py: Python<'_>,
         open: impl FnOnce(&Store, &str) -> Result<N, Error> + Send,
         make: impl FnOnce(N) -> PyResult<T>,
-    ) -> PyResult<&T> {
-        if let Some(node) = self.node.get() {
+    ) -> PyResult<Arc<T>> {
+        if let Some(node) = self.known() {
             return Ok(node);
         }
         let location = &self.location;
         let opened = py.detach(|| location.store().and_then(|store| open(&store, location.path())));
-        let node = make(opened.map_err(|error| location.failed(py, &error))?)?;
-        Ok(self.node.get_or_init(|| node))
+        let node = Arc::new(make(opened.map_err(|error| location.failed(py, &error))?)?);
+        Ok(Arc::clone(self.slot().get_or_insert(node)))
     }
 
     /// The node, if it was opened.
-    pub(crate) fn known(&self) -> Option<&T> {
-        self.node.get()
+    pub(crate) fn known(&self) -> Option<Arc<T>> {
+        self.slot().clone()
+    }
+
+    /// Puts another in place of the node: the same one, changed.
+    pub(crate) fn replace(&self, node: T) {
+        *self.slot() = Some(Arc::new(node));
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Option<Arc<T>>> {
+        self.node.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,56 +2,65 @@
 
 use crate::array::Array;
 use crate::cache::{CacheArguments, CacheFreshness, CacheSettings, CacheSize, PortableCache};
+use crate::create;
 use crate::errors::{Class, error, raised, raised_about};
 use crate::group::Group;
-use crate::location::Location;
+use crate::location::{Access, Location};
 use crate::remote::{Portable, Remote, TextOptions, archive_of, without_credentials};
 use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use swath::{CloudOptions, Error, Node, Store};
+use swath::{CloudOptions, Error, ErrorKind, Node, Store};
 
 /// Open the array or group stored in a directory, in a zip archive or at a URL.
 ///
 /// Parameters
 /// ----------
 /// url : str, os.PathLike or a store
-///     A directory or a URL below which lies a `zarr.json` (Zarr v3), or a `.zarray` or `.zgroup` (v2):
-///     `s3://bucket/key`, `gs://bucket/key`, `az://container/key`,
+///     A directory or a URL below which lies a `zarr.json` (Zarr v3), or a `.zarray` or `.zgroup`
+///     (v2): `s3://bucket/key`, `gs://bucket/key`, `az://container/key`,
 ///     `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`. What
-///     ends in `.zip` is a zip archive, as `zip::URL` and `zip://folder/in/it::URL` are. Or a
-///     store for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`, `HTTPStore`,
-///     `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`, `ZipStore`,
-///     `StorePath`), or what `fsspec.get_mapper` gives; only where it points and how are taken from it,
-///     reading is swath's own.
-/// mode : str, default "r"
-///     Only "r", reading: swath does not write yet.
+///     ends in `.zip` is a zip archive, as `zip::URL` and `zip://folder/in/it::URL` are; it can be read
+///     only. Or a store for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`,
+///     `HTTPStore`, `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`,
+///     `ZipStore`, `StorePath`), or what `fsspec.get_mapper` gives; only where it points and how are
+///     taken from it, reading is swath's own.
+/// mode : {"r", "r+", "a", "w", "w-"}, default "r"
+///     "r" to read; "r+" to read and write what is there; "a" the same, and it is made where there is
+///     none; "w" to make it, in place of what is there, which is removed with all below it; "w-" to
+///     make it where nothing is.
 /// storage_options : dict, optional
-///     How to reach a URL, by the names of obstore, s3fs, gcsfs or adlfs, nested dicts included: region,
-///     endpoint, credentials, timeouts. What is not given comes from the environment. A callable as
-///     `credential_provider` gives credentials, as obstore takes it. Pickles leave secrets out: the
-///     process that reads one finds them in its own environment, or by a `credential_provider`, which
-///     is pickled with the array.
+///     How to reach a URL, by the names of obstore, s3fs, gcsfs or adlfs, nested dicts included:
+///     region, endpoint, credentials, timeouts. What is not given comes from the environment. A
+///     callable as `credential_provider` gives credentials, as obstore takes it. Pickles leave
+///     secrets out: the process that reads one finds them in its own environment, or by a
+///     `credential_provider`, which is pickled with the array.
 /// decoded_cache_bytes : int, default 0
 ///     Bytes of memory in which decoded chunks are kept, of all arrays of a group together, so that
-///     reading them again needs no decoding. They count only as long as what is stored did not change.
-///     Uncompressed chunks are not kept: reading them costs no more than copying them. A copy made
-///     by pickling or forking has a cache of its own.
+///     reading them again needs no decoding. They count only as long as what is stored did not
+///     change. Uncompressed chunks are not kept: reading them costs no more than copying them. A copy
+///     made by pickling or forking has a cache of its own.
 /// cache : int or str, optional
 ///     How many bytes that were read over a network are kept, such as 500_000_000, "2GB" or "512MiB":
-///     in memory, or in files where `cache_dir` is given, and then a sixteenth of it, at most 256 MiB, in
-///     memory besides. What is cached is read again without a request. Arrays and groups of one process
-///     that are opened with equal `cache`, `cache_dir` and `cache_freshness` share it, and it goes with
-///     the last of them; processes have memory of their own. Local files and `memory://` are never
-///     cached, whatever is given here.
+///     in memory, or in files where `cache_dir` is given, and then a sixteenth of it, at most 256
+///     MiB, in memory besides. What is cached is read again without a request. Arrays and groups of
+///     one process that are opened with equal `cache`, `cache_dir` and `cache_freshness` share it,
+///     and it goes with the last of them; processes have memory of their own. Local files and
+///     `memory://` are never cached, whatever is given here.
 /// cache_dir : str or os.PathLike, optional
-///     A folder for the cache's files, made where there is none; 64 GiB of files unless `cache` is given.
-///     Several processes may use it at once, and later ones read what is there.
+///     A folder for the cache's files, made where there is none; 64 GiB of files unless `cache` is
+///     given. Several processes may use it at once, and later ones read what is there.
 /// cache_freshness : {"checked", "immutable"} or float, default "checked"
 ///     When cached bytes count: "checked", an object that was not confirmed within the last second is
-///     asked whether it changed, which costs one small request; a number, the same with so many seconds;
-///     "immutable", always, for archives that never change.
+///     asked whether it changed, which costs one small request; a number, the same with so many
+///     seconds; "immutable", always, for archives that never change.
+///
+/// **creation : optional
+///     What is to be made, in modes that make something: an array, where there is a `shape` or
+///     `data`, with the options of `create_array`; else a group, with `zarr_format` and `attributes`.
 ///
 /// Returns
 /// -------
@@ -65,7 +74,8 @@ use swath::{CloudOptions, Error, Node, Store};
 ///     The metadata breaks the Zarr specification.
 /// UnsupportedError
 ///     The array uses a codec, data type or grid that swath does not read; the message names it. Also
-///     for a `mode` that writes, for a scheme, an option or a store that is not known.
+///     for a scheme, an option or a store that is not known, and for storage that cannot be written
+///     to.
 /// StorageError
 ///     The storage failed, or refused the credentials.
 ///
@@ -76,8 +86,8 @@ use swath::{CloudOptions, Error, Node, Store};
 /// (10,)
 #[pyfunction]
 #[pyo3(
-    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0, cache = None, cache_dir = None, cache_freshness = None),
-    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0, cache=None, cache_dir=None, cache_freshness=None)"
+    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0, cache = None, cache_dir = None, cache_freshness = None, **creation),
+    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0, cache=None, cache_dir=None, cache_freshness=None, **creation)"
 )]
 #[expect(clippy::too_many_arguments, reason = "one for each of Python's")]
 pub(crate) fn open<'py>(
@@ -89,11 +99,20 @@ pub(crate) fn open<'py>(
     cache: Option<CacheSize>,
     cache_dir: Option<PathBuf>,
     cache_freshness: Option<CacheFreshness>,
+    creation: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let caches = Caches::new(decoded_cache_bytes, cache, cache_dir, cache_freshness);
-    let location = location(mode, url, storage_options, caches)?;
-    let node = open_with(py, &location, Node::open_in)?;
-    wrap(py, &location, node)
+    let (mode, location) = location(mode, url, storage_options, caches)?;
+    if let Some(node) = existing(py, mode, &location, Node::open_in)? {
+        refuse_creation(mode, &location, creation)?;
+        return wrap(py, &location, node);
+    }
+    match creation.is_some_and(|creation| {
+        creation.contains("shape").unwrap_or(true) || creation.contains("data").unwrap_or(true)
+    }) {
+        true => make_array(py, mode, &location, creation)?.into_bound_py_any(py),
+        false => make_group(py, mode, &location, creation)?.into_bound_py_any(py),
+    }
 }
 
 /// Open the array stored in a directory or at a URL.
@@ -102,17 +121,21 @@ pub(crate) fn open<'py>(
 /// ----------
 /// url : str, os.PathLike or a store
 ///     As for `open`; a `zarr.json` (Zarr v3) or a `.zarray` (v2) lies there.
-/// mode : str, default "r"
-///     Only "r", reading: swath does not write yet.
+/// mode : {"r", "r+", "a", "w", "w-"}, default "r"
+///     "r" to read; "r+" to read and write what is there; "a" the same, and it is made where there is
+///     none; "w" to make it, in place of what is there, which is removed with all below it; "w-" to
+///     make it where nothing is.
 /// storage_options : dict, optional
 ///     As for `open`.
 /// decoded_cache_bytes : int, default 0
 ///     Bytes of memory in which decoded chunks are kept, so that reading them again needs no
-///     decoding. They count only as long as what is stored did not change. Uncompressed chunks are not
-///     kept: reading them costs no more than copying them. A copy made by pickling or forking has a
-///     cache of its own.
+///     decoding. They count only as long as what is stored did not change. Uncompressed chunks are
+///     not kept: reading them costs no more than copying them. A copy made by pickling or forking has
+///     a cache of its own.
 /// cache, cache_dir, cache_freshness : optional
 ///     As for `open`.
+/// **creation : optional
+///     As for `create_array`, in modes that make an array.
 ///
 /// Returns
 /// -------
@@ -131,12 +154,12 @@ pub(crate) fn open<'py>(
 /// (8, 3, 256, 256)
 #[pyfunction]
 #[pyo3(
-    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0, cache = None, cache_dir = None, cache_freshness = None),
-    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0, cache=None, cache_dir=None, cache_freshness=None)"
+    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0, cache = None, cache_dir = None, cache_freshness = None, **creation),
+    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0, cache=None, cache_dir=None, cache_freshness=None, **creation)"
 )]
 #[expect(clippy::too_many_arguments, reason = "one for each of Python's")]
-pub(crate) fn open_array(
-    py: Python<'_>,
+pub(crate) fn open_array<'py>(
+    py: Python<'py>,
     url: &Bound<'_, PyAny>,
     mode: &str,
     storage_options: Option<&Bound<'_, PyAny>>,
@@ -144,11 +167,15 @@ pub(crate) fn open_array(
     cache: Option<CacheSize>,
     cache_dir: Option<PathBuf>,
     cache_freshness: Option<CacheFreshness>,
-) -> PyResult<Array> {
+    creation: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Bound<'py, Array>> {
     let caches = Caches::new(decoded_cache_bytes, cache, cache_dir, cache_freshness);
-    let location = location(mode, url, storage_options, caches)?;
-    let array = open_with(py, &location, swath::Array::open_in)?;
-    Ok(Array::opened(location, array))
+    let (mode, location) = location(mode, url, storage_options, caches)?;
+    if let Some(array) = existing(py, mode, &location, swath::Array::open_in)? {
+        refuse_creation(mode, &location, creation)?;
+        return Bound::new(py, Array::opened(location, array));
+    }
+    make_array(py, mode, &location, creation)
 }
 
 /// Open the group stored in a directory or at a URL.
@@ -157,8 +184,10 @@ pub(crate) fn open_array(
 /// ----------
 /// url : str, os.PathLike or a store
 ///     As for `open`; a `zarr.json` (Zarr v3) or a `.zgroup` (v2) lies there.
-/// mode : str, default "r"
-///     Only "r", reading: swath does not write yet.
+/// mode : {"r", "r+", "a", "w", "w-"}, default "r"
+///     "r" to read; "r+" to read and write what is there; "a" the same, and it is made where there is
+///     none; "w" to make it, in place of what is there, which is removed with all below it; "w-" to
+///     make it where nothing is.
 /// storage_options : dict, optional
 ///     As for `open`.
 /// decoded_cache_bytes : int, default 0
@@ -168,6 +197,8 @@ pub(crate) fn open_array(
 ///     copy made by pickling or forking has a cache of its own.
 /// cache, cache_dir, cache_freshness : optional
 ///     As for `open`.
+/// **creation : optional
+///     `zarr_format` and `attributes`, in modes that make a group.
 ///
 /// Returns
 /// -------
@@ -186,8 +217,8 @@ pub(crate) fn open_array(
 /// ('latitude', 'longitude', 't2m')
 #[pyfunction]
 #[pyo3(
-    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0, cache = None, cache_dir = None, cache_freshness = None),
-    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0, cache=None, cache_dir=None, cache_freshness=None)"
+    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0, cache = None, cache_dir = None, cache_freshness = None, **creation),
+    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0, cache=None, cache_dir=None, cache_freshness=None, **creation)"
 )]
 #[expect(clippy::too_many_arguments, reason = "one for each of Python's")]
 pub(crate) fn open_group(
@@ -199,30 +230,36 @@ pub(crate) fn open_group(
     cache: Option<CacheSize>,
     cache_dir: Option<PathBuf>,
     cache_freshness: Option<CacheFreshness>,
+    creation: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Group> {
     let caches = Caches::new(decoded_cache_bytes, cache, cache_dir, cache_freshness);
-    let location = location(mode, url, storage_options, caches)?;
-    let group = open_with(py, &location, swath::Group::open_in)?;
-    Ok(Group::opened(location, group))
+    let (mode, location) = location(mode, url, storage_options, caches)?;
+    if let Some(group) = existing(py, mode, &location, swath::Group::open_in)? {
+        refuse_creation(mode, &location, creation)?;
+        return Ok(Group::opened(location, group));
+    }
+    make_group(py, mode, &location, creation)
 }
 
 /// Make the array or group of a pickle; it is opened when it is first used.
 #[pyfunction]
-#[pyo3(name = "_reopen", signature = (kind, root, path, decoded_cache_bytes = 0))]
+#[pyo3(name = "_reopen", signature = (kind, root, path, decoded_cache_bytes = 0, access = 0))]
 pub(crate) fn reopen(
     py: Python<'_>,
     kind: &str,
     root: PathBuf,
     path: &str,
     decoded_cache_bytes: u64,
+    access: u8,
 ) -> PyResult<Py<PyAny>> {
-    unopened(py, kind, Location::local(&root, path, decoded_cache_bytes))
+    let location = Location::local(&root, path, decoded_cache_bytes);
+    unopened(py, kind, location.with_access(Access::from_number(access)))
 }
 
-/// As `_reopen`, of a URL without credentials, its options, its credential provider and the names of what the pickle
-/// left out, and of how what is read is cached.
+/// As `_reopen`, of a URL without credentials, its options, its credential provider and the names of
+/// what the pickle left out, and of how what is read is cached.
 #[pyfunction]
-#[pyo3(name = "_reopen_url", signature = (kind, store, path, decoded_cache_bytes = 0, cache = None))]
+#[pyo3(name = "_reopen_url", signature = (kind, store, path, decoded_cache_bytes = 0, cache = None, access = 0))]
 pub(crate) fn reopen_url(
     py: Python<'_>,
     kind: &str,
@@ -230,13 +267,15 @@ pub(crate) fn reopen_url(
     path: &str,
     decoded_cache_bytes: u64,
     cache: Option<PortableCache>,
+    access: u8,
 ) -> PyResult<Py<PyAny>> {
     let (url, options, provider, withheld) = store;
     let remote = Remote::new(Portable { url, options, provider, withheld });
     let remote = remote.map_err(|error| raised(py, &error))?;
     let cache = cache.map_or(Ok(None), CacheSettings::new);
     let cache = cache.map_err(|message| error(py, Class::Invalid, &message, remote.name()))?;
-    unopened(py, kind, Location::remote(remote, path, decoded_cache_bytes, cache))
+    let location = Location::remote(remote, path, decoded_cache_bytes, cache);
+    unopened(py, kind, location.with_access(Access::from_number(access)))
 }
 
 fn unopened(py: Python<'_>, kind: &str, location: Location) -> PyResult<Py<PyAny>> {
@@ -261,26 +300,112 @@ pub(crate) fn wrap<'py>(py: Python<'py>, location: &Location, node: Node) -> PyR
     }
 }
 
-fn open_with<T: Send>(
-    py: Python<'_>,
-    location: &Location,
-    open: impl FnOnce(&Store, &str) -> Result<T, Error> + Send,
-) -> PyResult<T> {
-    py.detach(|| location.store().and_then(|store| open(&store, location.path())))
-        .map_err(|error| raised(py, &error))
+/// What may be done with what is opened, and what becomes of what is there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// "r"
+    Read,
+    /// "r+"
+    Write,
+    /// "a"
+    WriteOrMake,
+    /// "w"
+    Replace,
+    /// "w-", or "x"
+    Make,
 }
 
-/// The location that the arguments of `open` name, if it is one that swath can read.
+/// What is there, where the mode has it opened; `None` where something is to be made.
+fn existing<T: Send>(
+    py: Python<'_>,
+    mode: Mode,
+    location: &Location,
+    open: impl FnOnce(&Store, &str) -> Result<T, Error> + Send,
+) -> PyResult<Option<T>> {
+    if matches!(mode, Mode::Replace | Mode::Make) {
+        return Ok(None);
+    }
+    let opened = py.detach(|| location.store().and_then(|store| open(&store, location.path())));
+    match opened {
+        Ok(node) => Ok(Some(node)),
+        // A group in the place of an array is not found either, and is not written over: making one refuses.
+        Err(error) if mode == Mode::WriteOrMake && error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(raised(py, &error)),
+    }
+}
+
+/// Options of what is to be made mean nothing where nothing is made; with mode "a" they say what
+/// would have been.
+fn refuse_creation(mode: Mode, location: &Location, creation: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+    match creation.and_then(|creation| creation.keys().iter().next()) {
+        Some(name) if mode != Mode::WriteOrMake => {
+            let message =
+                format!("{name} is an option of what is made, and mode \"r\" and \"r+\" make nothing");
+            Err(PyTypeError::new_err(format!("{}: {message}", location.name())))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn make_array<'py>(
+    py: Python<'py>,
+    mode: Mode,
+    location: &Location,
+    creation: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Bound<'py, Array>> {
+    let options = PyDict::new(py);
+    if let Some(creation) = creation {
+        options.update(creation.as_mapping())?;
+    }
+    options.set_item("overwrite", mode == Mode::Replace)?;
+    create::array(py, location, Some(&options), None)
+}
+
+fn make_group(
+    py: Python<'_>,
+    mode: Mode,
+    location: &Location,
+    creation: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Group> {
+    let (mut zarr_format, mut attributes) = (None, None);
+    for (name, value) in creation.into_iter().flat_map(|creation| creation.iter()) {
+        match name.extract::<String>()?.as_str() {
+            "zarr_format" => zarr_format = value.extract()?,
+            "attributes" => attributes = Some(value),
+            other => {
+                let message = format!("{}: unexpected option {other:?} of a group", location.name());
+                return Err(PyTypeError::new_err(message));
+            }
+        }
+    }
+    let zarr_format = create::format_of(py, zarr_format.unwrap_or(3), &location.name())?;
+    create::group(py, location, zarr_format, mode == Mode::Replace, attributes.as_ref())
+}
+
+/// A location to make nodes at.
+pub(crate) fn writable_location(
+    store: &Bound<'_, PyAny>,
+    storage_options: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Location> {
+    location("a", store, storage_options, Caches::new(0, None, None, None)).map(|(_, location)| location)
+}
+
+/// What a mode means, and the location that the arguments of `open` name, if it is one that swath can
+/// read.
 fn location(
     mode: &str,
     store: &Bound<'_, PyAny>,
     storage_options: Option<&Bound<'_, PyAny>>,
     caches: Caches,
-) -> PyResult<Location> {
-    let py = store.py();
+) -> PyResult<(Mode, Location)> {
     let given = place(store, storage_options)?;
-    check_mode(py, mode, &given.url)?;
     let given = with_absolute_archive(given);
+    let mode = mode_of(store.py(), mode, &given.url)?;
+    let access = if mode == Mode::Read { Access::default() } else { Access::WRITABLE };
+    Ok((mode, location_of(store.py(), &given, caches)?.with_access(access)))
+}
+
+fn location_of(py: Python<'_>, given: &Place, caches: Caches) -> PyResult<Location> {
     let Caches { decoded_cache_bytes, remote } = caches;
     let cache = remote
         .settings()
@@ -288,7 +413,7 @@ fn location(
     let chained = archive_of(&given.url);
     let scheme = given.url.split_once("://").map(|(scheme, _)| scheme);
     let Some(scheme) = scheme.or(chained.map(|(zip, _)| zip)) else {
-        check_local(py, &given, Path::new(&given.path))?;
+        check_local(py, given, Path::new(&given.path))?;
         return Ok(Location::local(Path::new(&given.path), "", decoded_cache_bytes));
     };
     if chained.is_none() && scheme.contains(':') {
@@ -308,7 +433,7 @@ fn location(
     }
     let opened = py.detach(|| Store::open(&given.url, &CloudOptions::new()));
     let store = opened.map_err(|error| raised(py, &error))?;
-    check_local(py, &given, Path::new(store.name()))?;
+    check_local(py, given, Path::new(store.name()))?;
     Ok(Location::local(Path::new(store.name()), "", decoded_cache_bytes))
 }
 
@@ -364,14 +489,18 @@ fn place(store: &Bound<'_, PyAny>, storage_options: Option<&Bound<'_, PyAny>>) -
     Ok(Place { url: path.to_string_lossy().into_owned(), path: path.into_os_string(), options, provider })
 }
 
-fn check_mode(py: Python<'_>, mode: &str, url: &str) -> PyResult<()> {
-    let (class, reason) = match mode {
-        "r" => return Ok(()),
-        "r+" | "a" | "w" | "w-" | "x" => (Class::Unsupported, "writing is not there yet: "),
-        _ => (Class::Invalid, ""),
-    };
-    let message = format!("{reason}wanted mode=\"r\", found {mode:?}");
-    Err(error(py, class, &message, &without_credentials(url)))
+fn mode_of(py: Python<'_>, mode: &str, url: &str) -> PyResult<Mode> {
+    match mode {
+        "r" => Ok(Mode::Read),
+        "r+" => Ok(Mode::Write),
+        "a" => Ok(Mode::WriteOrMake),
+        "w" => Ok(Mode::Replace),
+        "w-" | "x" => Ok(Mode::Make),
+        _ => {
+            let message = format!("wanted mode \"r\", \"r+\", \"a\", \"w\" or \"w-\", found {mode:?}");
+            Err(error(py, Class::Invalid, &message, &without_credentials(url)))
+        }
+    }
 }
 
 fn check_local(py: Python<'_>, given: &Place, path: &Path) -> PyResult<()> {

@@ -156,14 +156,6 @@ def test_the_other_kind_of_node(tmp_path, path):
     assert "found a group" in str(raised(lambda: swath.open_array(tmp_path / "group.zarr")))
 
 
-@pytest.mark.parametrize("mode", ["w", "a", "r+", "w-"])
-def test_no_writing_yet(path, mode):
-    error = raised(lambda: swath.open(path, mode))
-    assert type(error) is swath.UnsupportedError
-    assert "not there yet" in str(error)
-    assert repr(mode).strip("'") in str(error)
-
-
 def test_other_arguments_of_open(path, tmp_path):
     assert type(raised(lambda: swath.open(path, mode="read"))) is swath.InvalidError
     error = raised(lambda: swath.open("ftp://user:S3CRET@host/a.zarr?sig=S3CRET"))

@@ -28,11 +28,11 @@ pub use swath_ioengine::CloudOptions;
 #[cfg(feature = "cache")]
 pub use swath_ioengine::{CacheConfig, CacheStats, CacheTier};
 pub use swath_zarr_front::{
-    Array, ArrayCodecs, ArrayData, ArrayMetadata, AxisKind, AxisSelection, ChunkKeyEncoding, Consolidated,
-    ConsolidatedNode, DataType, DecodedCache, Error, ErrorKind, FillValue, Group, GroupMetadata,
-    IndexLocation, Node, NodeMetadata, Points, ReadOptions, ReadPlan, ResolvedAxis, ResolvedSelection,
-    Selection, Separator, Sharding, SmallFloat, Store, StructField, StructType, TimeUnit, VariableArrayData,
-    ZarrFormat,
+    Array, ArrayBuilder, ArrayCodecs, ArrayData, ArrayMetadata, AxisKind, AxisSelection, ChunkKeyEncoding,
+    Consolidated, ConsolidatedNode, DataType, DecodedCache, Elements, EmptyChunks, Error, ErrorKind,
+    Existing, FillValue, Group, GroupMetadata, IndexLocation, MemoryOrder, Node, NodeMetadata, Points,
+    ReadOptions, ReadPlan, ResolvedAxis, ResolvedSelection, Selection, Separator, Sharding, SmallFloat,
+    Store, StructField, StructType, TimeUnit, VariableArrayData, WriteOptions, ZarrFormat,
 };
 
 /// The README's example is compiled and run.

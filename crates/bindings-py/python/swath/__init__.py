@@ -1,7 +1,8 @@
-"""Read huge Zarr archives by random crops, as fast as the hardware allows.
+"""Read huge Zarr archives by random crops, as fast as the hardware allows, and write them.
 
-``swath.open`` opens an array or a group for reading; ``array[...]`` reads one selection, ``array.read_many``
-many at once. Every error is a ``swath.SwathError``.
+``swath.open`` opens an array or a group; ``array[...]`` reads one selection, ``array.read_many`` many at
+once, and ``array[...] = values`` writes one. ``swath.create_array`` and ``swath.create_group`` make new ones. Every
+error is a ``swath.SwathError``.
 """
 
 import atexit
@@ -12,6 +13,8 @@ from swath._swath import (
     Info,
     __version__,
     _flush_caches,
+    consolidate_metadata,
+    create_group,
     open,
     open_array,
     open_group,
@@ -19,6 +22,7 @@ from swath._swath import (
     stats,
 )
 from swath.attributes import Attributes
+from swath.creation import create_array
 from swath.errors import (
     CancelledError,
     CorruptError,
@@ -57,6 +61,9 @@ __all__ = [
     "UnsupportedError",
     "UnsupportedSelectionError",
     "__version__",
+    "consolidate_metadata",
+    "create_array",
+    "create_group",
     "open",
     "open_array",
     "open_group",

@@ -1,6 +1,6 @@
 """The native part of swath; import ``swath`` instead."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from types import EllipsisType
 from typing import Any, Literal, SupportsIndex, final, overload, override
@@ -22,7 +22,7 @@ __version__: str
 
 @final
 class Array:
-    """A Zarr array, opened for reading.
+    """A Zarr array.
 
     Made by `swath.open`, `swath.open_array`, or from a group. It holds metadata but no open file: it
     can be pickled (as its path or URL, without secrets), sent to other processes by fork, forkserver or
@@ -42,6 +42,53 @@ class Array:
 
     def __getitem__(self, index: Index, /) -> npt.NDArray[Any]:
         """Return self[key]."""
+
+    def __setitem__(self, index: Index, value: npt.ArrayLike, /) -> None:
+        """Set self[key] to value."""
+
+    def resize(self, new_shape: int | Sequence[int]) -> None:
+        """Give the array another shape.
+
+        Parameters
+        ----------
+        new_shape : int or tuple of int
+            Elements along each axis. What lies outside a smaller shape is lost, but for what chunks at
+            the new edge hold: that shows again where the array grows anew.
+
+        Raises
+        ------
+        InvalidError
+            The shape has another number of axes, or others gave the array another shape since it was
+            opened.
+        UnsupportedError, StorageError
+            As for writing.
+        """
+
+    def append(self, data: npt.ArrayLike, axis: int = 0) -> tuple[int, ...]:
+        """Write behind the array's last elements along an axis.
+
+        Parameters
+        ----------
+        data : array_like
+            Of the array's shape, but for that axis.
+        axis : int, default 0
+            Along which the array grows.
+
+        Returns
+        -------
+        tuple of int
+            The new shape.
+
+        Raises
+        ------
+        InvalidError
+            The shapes differ, or others gave the array another shape since it was opened.
+        UnsupportedError, StorageError
+            As for writing.
+        """
+
+    def _change_attributes(self, added: str, removed: list[str]) -> dict[str, Any]:
+        """Add and remove attributes, for `attrs`; returns all of them."""
 
     def read(self, index: Index = ..., out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """Read what an index selects, into `out` if it is given.
@@ -380,7 +427,10 @@ class Array:
 
     @property
     def attrs(self) -> Attributes:
-        """The user's attributes, a read-only mapping."""
+        """The user's attributes, a mapping: read-only unless the array was opened to be written to.
+
+        Changes are written at once: `attrs["units"] = "K"`, `attrs.update({...})`, `del attrs["units"]`.
+        """
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -403,8 +453,8 @@ class Array:
         """The Zarr format, 2 or 3."""
 
     @property
-    def read_only(self) -> Literal[True]:
-        """True, always: swath does not write yet."""
+    def read_only(self) -> bool:
+        """Whether the array can only be read: it was opened with mode "r"."""
 
     @property
     def name(self) -> str:
@@ -477,7 +527,7 @@ class Array:
 
 @final
 class Group:
-    """A Zarr group, opened for reading: a mapping of names to arrays and groups.
+    """A Zarr group: a mapping of names to arrays and groups.
 
     Made by `swath.open`, `swath.open_group`, or from another group. It can be pickled (as its path or
     URL, without secrets) and used from any number of threads. Two groups are equal when they are stored
@@ -492,6 +542,120 @@ class Group:
 
     def __getitem__(self, path: str, /) -> Array | Group:
         """Return self[key]."""
+
+    def __delitem__(self, path: str, /) -> None:
+        """Delete self[key]."""
+
+    def create_array(self, name: str, **options: Any) -> Array:
+        """Make an array below this group.
+
+        Parameters
+        ----------
+        name : str
+            Its path, relative to this group; groups above it are made too.
+        **options : optional
+            As for `swath.create_array`: `shape`, `dtype`, `data`, `chunks`, `shards`, and so on. The
+            format is the group's.
+
+        Returns
+        -------
+        Array
+
+        Raises
+        ------
+        InvalidError
+            There is a node already, or the options contradict each other. A ValueError too.
+        UnsupportedError, StorageError
+            As for writing.
+        """
+
+    def create_group(
+        self, name: str, *, overwrite: bool = False, attributes: Mapping[str, Any] | None = None
+    ) -> Group:
+        """Make a group below this one.
+
+        Parameters
+        ----------
+        name : str
+            Its path, relative to this group; groups above it are made too.
+        overwrite : bool, default False
+            Whether what is there already is removed, with all that is below it.
+        attributes : dict, optional
+            The user's attributes.
+
+        Returns
+        -------
+        Group
+
+        Raises
+        ------
+        InvalidError
+            There is a node already. A ValueError too.
+        UnsupportedError, StorageError
+            As for writing.
+        """
+
+    def require_group(self, name: str, *, overwrite: bool = False) -> Group:
+        """Open a group below this one, or make it where there is none.
+
+        Parameters
+        ----------
+        name : str
+            Its path, relative to this group.
+        overwrite : bool, default False
+            Whether a group that is there is replaced by an empty one.
+
+        Returns
+        -------
+        Group
+
+        Raises
+        ------
+        InvalidError
+            There is an array. A ValueError too.
+        UnsupportedError, StorageError
+            As for writing.
+        """
+
+    def require_array(
+        self,
+        name: str,
+        *,
+        shape: int | Sequence[int],
+        dtype: npt.DTypeLike | None = None,
+        exact: bool = False,
+        **options: Any,
+    ) -> Array:
+        """Open an array below this group, or make it where there is none.
+
+        Parameters
+        ----------
+        name : str
+            Its path, relative to this group.
+        shape : tuple of int
+            What it has to have.
+        dtype : dtype, optional
+            What it has to be; of one that is there, anything that can be cast to it safely, or with
+            `exact` this alone.
+        exact : bool, default False
+            Whether one that is there must have exactly this dtype.
+        **options : optional
+            As for `create_array`, where it is made.
+
+        Returns
+        -------
+        Array
+
+        Raises
+        ------
+        InvalidError
+            What is there is a group, or has another shape or dtype. A ValueError too.
+        UnsupportedError, StorageError
+            As for writing.
+        """
+
+    def _change_attributes(self, added: str, removed: list[str]) -> dict[str, Any]:
+        """Add and remove attributes, for `attrs`; returns all of them."""
 
     def __contains__(self, path: str, /) -> bool:
         """Return bool(key in self)."""
@@ -585,15 +749,18 @@ class Group:
 
     @property
     def attrs(self) -> Attributes:
-        """The user's attributes, a read-only mapping."""
+        """The user's attributes, a mapping: read-only unless the group was opened to be written to.
+
+        Changes are written at once: `attrs["units"] = "K"`, `attrs.update({...})`, `del attrs["units"]`.
+        """
 
     @property
     def zarr_format(self) -> Literal[2, 3]:
         """The Zarr format, 2 or 3."""
 
     @property
-    def read_only(self) -> Literal[True]:
-        """True, always: swath does not write yet."""
+    def read_only(self) -> bool:
+        """Whether the group can only be read: it was opened with mode "r"."""
 
     @property
     def name(self) -> str:
@@ -693,6 +860,99 @@ class BlockIndex:
 class Info:
     """What an array or a group is, in lines to read: `print(array.info)`."""
 
+def create_group(
+    store: str | PathLike[str] | object,
+    *,
+    path: str | None = None,
+    zarr_format: Literal[2, 3] | None = 3,
+    overwrite: bool = False,
+    attributes: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Group:
+    """Make a group.
+
+    Parameters
+    ----------
+    store : str, os.PathLike or a store
+        As for `open`; a directory is made where there is none.
+    path : str, optional
+        The group's path in the store; the root where it is left out. Groups above it are made too.
+    zarr_format : {2, 3}, default 3
+        The format.
+    overwrite : bool, default False
+        Whether what is there already is removed, with all that is below it.
+    attributes : dict, optional
+        The user's attributes.
+    storage_options : dict, optional
+        As for `open`.
+
+    Returns
+    -------
+    Group
+        To be written to.
+
+    Raises
+    ------
+    InvalidError
+        There is a node already. A ValueError too.
+    UnsupportedError
+        The storage cannot be written to.
+    StorageError
+        The storage failed.
+
+    Examples
+    --------
+    >>> group = swath.create_group("new.zarr", attributes={"title": "maps"})
+    >>> group.create_array("t2m", shape=(100, 80), dtype="f4").shape
+    (100, 80)
+    """
+
+def consolidate_metadata(
+    store: str | PathLike[str] | object,
+    path: str | None = None,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Group:
+    """Write the metadata of everything below a group into one document, which readers open at once.
+
+    It stays as it is when nodes are made, changed or removed later: then it has to be written again.
+
+    Parameters
+    ----------
+    store : str, os.PathLike or a store
+        As for `open`.
+    path : str, optional
+        The group's path in the store; the root where it is left out.
+    storage_options : dict, optional
+        As for `open`.
+
+    Returns
+    -------
+    Group
+        For reading, with what was consolidated.
+
+    Raises
+    ------
+    NotFoundError
+        There is no group.
+    UnsupportedError
+        The storage cannot be listed, or written to.
+    StorageError
+        The storage failed.
+
+    Examples
+    --------
+    >>> group = swath.consolidate_metadata("new.zarr")
+    """
+
+def _create_array(
+    store: str | PathLike[str] | object,
+    name: str,
+    storage_options: Mapping[str, Any] | None,
+    options: Mapping[str, Any],
+) -> Array:
+    """Make an array of options in a dict, for `swath.create_array`."""
+
 def open(
     url: str | PathLike[str] | object,
     mode: str = "r",
@@ -702,47 +962,53 @@ def open(
     cache: int | str | None = None,
     cache_dir: str | PathLike[str] | None = None,
     cache_freshness: Literal["checked", "immutable"] | float | None = None,
+    **creation: Any,
 ) -> Array | Group:
     """Open the array or group stored in a directory, in a zip archive or at a URL.
 
     Parameters
     ----------
     url : str, os.PathLike or a store
-        A directory or a URL below which lies a `zarr.json` (Zarr v3), or a `.zarray` or `.zgroup` (v2):
-        `s3://bucket/key`, `gs://bucket/key`, `az://container/key`,
-        `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`. What
-        ends in `.zip` is a zip archive, as `zip::URL` and `zip://folder/in/it::URL` are. Or a
+        A directory or a URL below which lies a `zarr.json` (Zarr v3), or a `.zarray` or `.zgroup`
+        (v2): `s3://bucket/key`, `gs://bucket/key`, `az://container/key`,
+        `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`. Or a
         store for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`, `HTTPStore`,
-        `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`, `ZipStore`,
-        `StorePath`), or what `fsspec.get_mapper` gives; only where it points and how are taken from it,
-        reading is swath's own.
-    mode : str, default "r"
-        Only "r", reading: swath does not write yet.
+        `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`, `StorePath`), or
+        what `fsspec.get_mapper` gives; only where it points and how are taken from it, reading is
+        swath's own.
+    mode : {"r", "r+", "a", "w", "w-"}, default "r"
+        "r" to read; "r+" to read and write what is there; "a" the same, and it is made where there is
+        none; "w" to make it, in place of what is there, which is removed with all below it; "w-" to
+        make it where nothing is.
     storage_options : dict, optional
-        How to reach a URL, by the names of obstore, s3fs, gcsfs or adlfs, nested dicts included: region,
-        endpoint, credentials, timeouts. What is not given comes from the environment. A callable as
-        `credential_provider` gives credentials, as obstore takes it. Pickles leave secrets out: the
-        process that reads one finds them in its own environment, or by a `credential_provider`, which
-        is pickled with the array.
+        How to reach a URL, by the names of obstore, s3fs, gcsfs or adlfs, nested dicts included:
+        region, endpoint, credentials, timeouts. What is not given comes from the environment. A
+        callable as `credential_provider` gives credentials, as obstore takes it. Pickles leave
+        secrets out: the process that reads one finds them in its own environment, or by a
+        `credential_provider`, which is pickled with the array.
     decoded_cache_bytes : int, default 0
         Bytes of memory in which decoded chunks are kept, of all arrays of a group together, so that
-        reading them again needs no decoding. They count only as long as what is stored did not change.
-        Uncompressed chunks are not kept: reading them costs no more than copying them. A copy made
-        by pickling or forking has a cache of its own.
+        reading them again needs no decoding. They count only as long as what is stored did not
+        change. Uncompressed chunks are not kept: reading them costs no more than copying them. A copy
+        made by pickling or forking has a cache of its own.
     cache : int or str, optional
         How many bytes that were read over a network are kept, such as 500_000_000, "2GB" or "512MiB":
-        in memory, or in files where `cache_dir` is given, and then a sixteenth of it, at most 256 MiB, in
-        memory besides. What is cached is read again without a request. Arrays and groups of one process
-        that are opened with equal `cache`, `cache_dir` and `cache_freshness` share it, and it goes with
-        the last of them; processes have memory of their own. Local files and `memory://` are never
-        cached, whatever is given here.
+        in memory, or in files where `cache_dir` is given, and then a sixteenth of it, at most 256
+        MiB, in memory besides. What is cached is read again without a request. Arrays and groups of
+        one process that are opened with equal `cache`, `cache_dir` and `cache_freshness` share it,
+        and it goes with the last of them; processes have memory of their own. Local files and
+        `memory://` are never cached, whatever is given here.
     cache_dir : str or os.PathLike, optional
-        A folder for the cache's files, made where there is none; 64 GiB of files unless `cache` is given.
-        Several processes may use it at once, and later ones read what is there.
+        A folder for the cache's files, made where there is none; 64 GiB of files unless `cache` is
+        given. Several processes may use it at once, and later ones read what is there.
     cache_freshness : {"checked", "immutable"} or float, default "checked"
         When cached bytes count: "checked", an object that was not confirmed within the last second is
-        asked whether it changed, which costs one small request; a number, the same with so many seconds;
-        "immutable", always, for archives that never change.
+        asked whether it changed, which costs one small request; a number, the same with so many
+        seconds; "immutable", always, for archives that never change.
+
+    **creation : optional
+        What is to be made, in modes that make something: an array, where there is a `shape` or
+        `data`, with the options of `create_array`; else a group, with `zarr_format` and `attributes`.
 
     Returns
     -------
@@ -756,7 +1022,8 @@ def open(
         The metadata breaks the Zarr specification.
     UnsupportedError
         The array uses a codec, data type or grid that swath does not read; the message names it. Also
-        for a `mode` that writes, for a scheme, an option or a store that is not known.
+        for a scheme, an option or a store that is not known, and for storage that cannot be written
+        to.
     StorageError
         The storage failed, or refused the credentials.
 
@@ -776,6 +1043,7 @@ def open_array(
     cache: int | str | None = None,
     cache_dir: str | PathLike[str] | None = None,
     cache_freshness: Literal["checked", "immutable"] | float | None = None,
+    **creation: Any,
 ) -> Array:
     """Open the array stored in a directory or at a URL.
 
@@ -783,17 +1051,21 @@ def open_array(
     ----------
     url : str, os.PathLike or a store
         As for `open`; a `zarr.json` (Zarr v3) or a `.zarray` (v2) lies there.
-    mode : str, default "r"
-        Only "r", reading: swath does not write yet.
+    mode : {"r", "r+", "a", "w", "w-"}, default "r"
+        "r" to read; "r+" to read and write what is there; "a" the same, and it is made where there is
+        none; "w" to make it, in place of what is there, which is removed with all below it; "w-" to
+        make it where nothing is.
     storage_options : dict, optional
         As for `open`.
     decoded_cache_bytes : int, default 0
         Bytes of memory in which decoded chunks are kept, so that reading them again needs no
-        decoding. They count only as long as what is stored did not change. Uncompressed chunks are not
-        kept: reading them costs no more than copying them. A copy made by pickling or forking has a
-        cache of its own.
+        decoding. They count only as long as what is stored did not change. Uncompressed chunks are
+        not kept: reading them costs no more than copying them. A copy made by pickling or forking has
+        a cache of its own.
     cache, cache_dir, cache_freshness : optional
         As for `open`.
+    **creation : optional
+        As for `create_array`, in modes that make an array.
 
     Returns
     -------
@@ -821,6 +1093,7 @@ def open_group(
     cache: int | str | None = None,
     cache_dir: str | PathLike[str] | None = None,
     cache_freshness: Literal["checked", "immutable"] | float | None = None,
+    **creation: Any,
 ) -> Group:
     """Open the group stored in a directory or at a URL.
 
@@ -828,8 +1101,10 @@ def open_group(
     ----------
     url : str, os.PathLike or a store
         As for `open`; a `zarr.json` (Zarr v3) or a `.zgroup` (v2) lies there.
-    mode : str, default "r"
-        Only "r", reading: swath does not write yet.
+    mode : {"r", "r+", "a", "w", "w-"}, default "r"
+        "r" to read; "r+" to read and write what is there; "a" the same, and it is made where there is
+        none; "w" to make it, in place of what is there, which is removed with all below it; "w-" to
+        make it where nothing is.
     storage_options : dict, optional
         As for `open`.
     decoded_cache_bytes : int, default 0
@@ -839,6 +1114,8 @@ def open_group(
         copy made by pickling or forking has a cache of its own.
     cache, cache_dir, cache_freshness : optional
         As for `open`.
+    **creation : optional
+        `zarr_format` and `attributes`, in modes that make a group.
 
     Returns
     -------

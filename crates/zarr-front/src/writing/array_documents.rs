@@ -63,7 +63,7 @@ fn v3(builder: &ArrayBuilder) -> Result<ArrayDocuments, Error> {
     }
     let fill = match &builder.fill {
         Fill::Value(fill) => fill.to_json(),
-        Fill::Zeros | Fill::Undefined => FillValue::zero(builder.data_type.clone()).to_json(),
+        Fill::Zeros | Fill::Undefined => FillValue::zero(builder.data_type).to_json(),
     };
     let mut document = object(json!({
         "shape": builder.shape,
@@ -109,7 +109,7 @@ fn v2(builder: &ArrayBuilder) -> Result<ArrayDocuments, Error> {
     };
     let fill = match &builder.fill {
         Fill::Value(fill) => fill_v2(fill),
-        Fill::Zeros => fill_v2(&FillValue::zero(builder.data_type.clone())),
+        Fill::Zeros => fill_v2(&FillValue::zero(builder.data_type)),
         Fill::Undefined => Value::Null,
     };
     let filters = builder.filters.as_ref().filter(|filters| !filters.is_empty());

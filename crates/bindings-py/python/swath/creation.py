@@ -1,0 +1,322 @@
+"""New arrays and groups, by zarr-python's names and with its defaults."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from swath import _swath
+from swath.attributes import as_json
+from swath.errors import InvalidError, UnsupportedError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+type Codecs = Iterable[Mapping[str, Any] | object] | Mapping[str, Any] | object | None
+
+# A fill value that was not given: None is one that may be.
+DEFAULT_FILL_VALUE: Any = type("DefaultFillValue", (), {"__repr__": lambda _: "<default>"})()
+
+
+def create_array(
+    store: str | PathLike[str] | object,
+    *,
+    name: str | None = None,
+    shape: int | Sequence[int] | None = None,
+    dtype: npt.DTypeLike | Mapping[str, Any] | None = None,
+    data: npt.ArrayLike | None = None,
+    chunks: int | Sequence[int] | Literal["auto"] = "auto",
+    shards: Sequence[int] | Mapping[str, Any] | Literal["auto"] | None = None,
+    filters: Codecs = "auto",
+    compressors: Codecs = "auto",
+    serializer: Mapping[str, Any] | object = "auto",
+    fill_value: Any = DEFAULT_FILL_VALUE,
+    order: Literal["C", "F"] | None = None,
+    zarr_format: Literal[2, 3] | None = 3,
+    attributes: Mapping[str, Any] | None = None,
+    chunk_key_encoding: Mapping[str, Any] | None = None,
+    dimension_names: Iterable[str | None] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
+    config: Mapping[str, Any] | None = None,
+    write_data: bool = True,
+) -> _swath.Array:
+    """Make an array.
+
+    Parameters
+    ----------
+    store : str, os.PathLike or a store
+        As for `swath.open`; a directory is made where there is none.
+    name : str, optional
+        The array's path in the store; the root where it is left out. Groups above it are made too.
+    shape : int or tuple of int, optional
+        Elements along each axis. Left out where `data` is given.
+    dtype : dtype, str or dict, optional
+        What an element is: whatever NumPy takes, or the name of a Zarr v3 data type. Left out where `data`
+        is given.
+    data : array_like, optional
+        What the array is to hold.
+    chunks : int, tuple of int or "auto", default "auto"
+        Elements of a chunk along each axis; inner chunks, where there are shards.
+    shards : tuple of int, "auto", dict or None, default None
+        Elements of a shard along each axis; a dict of `shape` and `index_location`. Only Zarr v3 has shards.
+    filters, compressors : list of codecs, "auto" or None, default "auto"
+        What chunks go through: dicts as metadata has them, or codecs of zarr-python or numcodecs. Without
+        filters, and in v3 with zstd, in v2 with blosc, where they are left out; without any where they are
+        None or empty.
+    serializer : dict, codec or "auto", default "auto"
+        What makes bytes of elements, in v3: little-endian bytes where it is left out.
+    fill_value : scalar, optional
+        What elements that are not stored are; zero where it is left out. None is no value in v2, and zero
+        in v3.
+    order : {"C", "F"}, optional
+        The order of elements in the chunks of a v2 array. In v3 it says nothing.
+    zarr_format : {2, 3}, default 3
+        The format.
+    attributes : dict, optional
+        The user's attributes.
+    chunk_key_encoding : dict, optional
+        `{"name": "default" or "v2", "separator": "/" or "."}`.
+    dimension_names : list of str or None, optional
+        A name or None for each axis, in v3.
+    storage_options : dict, optional
+        As for `swath.open`.
+    overwrite : bool, default False
+        Whether what is there already is removed, with all that is below it.
+    config : dict, optional
+        `{"write_empty_chunks": True}` has chunks that hold nothing but the fill value stored.
+    write_data : bool, default True
+        Whether `data` is written, or only says shape and dtype.
+
+    Returns
+    -------
+    Array
+        To be written to.
+
+    Raises
+    ------
+    InvalidError
+        There is a node already, or the arguments contradict each other. A ValueError too.
+    UnsupportedError
+        A codec or data type that swath does not have, or storage that cannot be written to.
+    StorageError
+        The storage failed.
+
+    Examples
+    --------
+    >>> array = swath.create_array("new.zarr", shape=(100, 80), dtype="f4", chunks=(10, 80))
+    >>> array[:10] = 1.5
+    >>> array.append(numpy.zeros((5, 80)))
+    (105, 80)
+    """
+    options = {
+        "shape": shape,
+        "dtype": dtype,
+        "data": data,
+        "chunks": chunks,
+        "shards": shards,
+        "filters": filters,
+        "compressors": compressors,
+        "serializer": serializer,
+        "fill_value": fill_value,
+        "order": order,
+        "zarr_format": zarr_format,
+        "attributes": attributes,
+        "chunk_key_encoding": chunk_key_encoding,
+        "dimension_names": dimension_names,
+        "overwrite": overwrite,
+        "config": config,
+        "write_data": write_data,
+    }
+    return _swath._create_array(store, name or "", storage_options, options)
+
+
+def specification(
+    *,
+    shape: int | Sequence[int] | None = None,
+    dtype: npt.DTypeLike | Mapping[str, Any] | None = None,
+    data: npt.ArrayLike | None = None,
+    chunks: int | Sequence[int] | Literal["auto"] = "auto",
+    shards: Sequence[int] | Mapping[str, Any] | Literal["auto"] | None = None,
+    filters: Codecs = "auto",
+    compressors: Codecs = "auto",
+    serializer: Mapping[str, Any] | object = "auto",
+    fill_value: Any = DEFAULT_FILL_VALUE,
+    order: Literal["C", "F"] | None = None,
+    zarr_format: Literal[2, 3] | None = 3,
+    attributes: Mapping[str, Any] | None = None,
+    chunk_key_encoding: Mapping[str, Any] | None = None,
+    dimension_names: Iterable[str | None] | None = None,
+    overwrite: bool = False,
+    config: Mapping[str, Any] | None = None,
+    write_data: bool = True,
+) -> tuple[str, Any]:
+    """Check what an array is to be and turn it into JSON; and what is to be written to it, or None."""
+    zarr_format = 3 if zarr_format is None else zarr_format
+    if zarr_format not in (2, 3):
+        raise _invalid(f"wanted zarr_format 2 or 3, found {zarr_format!r}")
+    if data is not None:
+        if shape is not None or dtype is not None:
+            raise _invalid("wanted either `data` or `shape` and `dtype`, found both")
+        data = np.asanyarray(data)
+        shape, dtype = data.shape, data.dtype
+    if shape is None or dtype is None:
+        raise _invalid("wanted `shape` and `dtype`, or `data`")
+    lengths = _lengths(shape, "shape")
+    name, numpy_dtype = _data_type(dtype)
+    found: dict[str, Any] = {
+        "zarr_format": zarr_format,
+        "shape": lengths,
+        "dtype": name,
+        "overwrite": bool(overwrite),
+        "attributes": json.loads(as_json(attributes or {})),
+        "write_empty_chunks": bool((config or {}).get("write_empty_chunks", False)),
+    }
+    if chunks != "auto":
+        found["chunks"] = _extents(chunks, lengths, "chunks")
+    if isinstance(shards, Mapping):
+        found["index_location"] = shards.get("index_location", "end")
+        shards = shards["shape"]
+    if shards is not None:
+        found["shards"] = shards if shards == "auto" else _extents(shards, lengths, "shards")
+    for key, codecs in (("filters", filters), ("compressors", compressors)):
+        if codecs != "auto":
+            found[key] = [_codec(codec, zarr_format) for codec in _listed(codecs)]
+    if serializer != "auto":
+        found["serializer"] = _codec(serializer, zarr_format)
+    if fill_value is not DEFAULT_FILL_VALUE:
+        found["fill_value"] = None if fill_value is None else _fill_value(fill_value, numpy_dtype)
+    if order is not None:
+        found["order"] = order
+    if chunk_key_encoding is not None:
+        found |= _key_encoding(chunk_key_encoding)
+    if dimension_names is not None:
+        found["dimension_names"] = list(dimension_names)
+    return json.dumps(found), data if write_data else None
+
+
+def require_array(
+    group: _swath.Group, name: str, shape: int | Sequence[int], dtype: Any, exact: bool, **options: Any
+) -> _swath.Array:
+    """Open an array of a group, or make it: see `Group.require_array`."""
+    if name not in group:
+        return group.create_array(name, shape=shape, dtype="f8" if dtype is None else dtype, **options)
+    found = group[name]
+    lengths = tuple(_lengths(shape, "shape"))
+    if not isinstance(found, _swath.Array):
+        raise _invalid(f"wanted an array at {name!r}, or nothing, found a group")
+    if found.shape != lengths:
+        raise _invalid(f"wanted {name!r} of shape {lengths}, found {found.shape}")
+    wanted = found.dtype if dtype is None else np.dtype(dtype)
+    if found.dtype != wanted and (exact or not np.can_cast(found.dtype, wanted)):
+        raise _invalid(f"wanted {name!r} of dtype {wanted}, found {found.dtype}")
+    return found
+
+
+def _invalid(message: str) -> InvalidError:
+    return InvalidError(message)
+
+
+def _lengths(value: Any, what: str) -> list[int]:
+    try:
+        lengths = [int(value)] if np.ndim(value) == 0 else [int(length) for length in value]
+    except (TypeError, ValueError) as error:
+        message = f"wanted {what} as an int or a tuple of ints, found {value!r}"
+        raise InvalidError(message) from error
+    if any(length < 0 for length in lengths):
+        raise _invalid(f"wanted {what} without negative lengths, found {value!r}")
+    return lengths
+
+
+def _extents(value: Any, shape: list[int], what: str) -> list[int]:
+    """Complete chunk extents: one int is for every axis, -1 a whole axis, as are those missing at the end."""
+    if np.ndim(value) == 0:
+        value = [value] * len(shape)
+    extents = [
+        max(length, 1) if extent == -1 else extent for extent, length in zip(value, shape, strict=False)
+    ]
+    return _lengths(
+        [*extents, *value[len(shape) :], *(max(length, 1) for length in shape[len(extents) :])], what
+    )
+
+
+def _data_type(dtype: Any) -> tuple[Any, np.dtype[Any] | None]:
+    """Say a data type as metadata has it, and as NumPy does, if it does."""
+    if isinstance(dtype, Mapping):
+        return dict(dtype), None
+    if hasattr(dtype, "to_json") and hasattr(dtype, "to_native_dtype"):
+        # A data type of zarr-python.
+        return dtype.to_json(zarr_format=3), dtype.to_native_dtype()
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        if isinstance(dtype, str):
+            return dtype, None
+        raise
+    if found.fields is not None or found.subdtype is not None:
+        message = f"data type {found}: arrays of structures cannot be made yet"
+        raise UnsupportedError(message)
+    return found.str, found
+
+
+def _listed(codecs: Any) -> list[Any]:
+    if codecs is None:
+        return []
+    if isinstance(codecs, Mapping) or not isinstance(codecs, Iterable):
+        return [codecs]
+    return list(codecs)
+
+
+def _codec(codec: Any, zarr_format: int) -> dict[str, Any]:
+    """Say a codec as metadata has it."""
+    if isinstance(codec, Mapping):
+        return dict(codec)
+    if zarr_format == 2 and hasattr(codec, "get_config"):
+        return dict(codec.get_config())
+    if zarr_format == 3 and hasattr(codec, "to_dict"):
+        found = codec.to_dict()
+        return json.loads(json.dumps(found, default=lambda value: getattr(value, "value", str(value))))
+    raise _invalid(f"wanted a codec of Zarr v{zarr_format} as a dict, found {codec!r}")
+
+
+def _fill_value(value: Any, dtype: np.dtype[Any] | None) -> Any:
+    """Say a fill value as v3 metadata has it."""
+    if dtype is None:
+        return value
+    if dtype.kind in "mM":
+        return "NaT" if np.isnat(np.asarray(value, dtype)) else int(np.asarray(value, dtype).astype("i8"))
+    if dtype.kind in "US":
+        return value.decode() if isinstance(value, bytes) else str(value)
+    scalar = np.asarray(value, dtype.newbyteorder("="))[()]
+    if dtype.kind == "b":
+        return bool(scalar)
+    if dtype.kind in "iu":
+        return int(scalar)
+    if dtype.kind == "f":
+        return _float(scalar)
+    if dtype.kind == "c":
+        return [_float(scalar.real), _float(scalar.imag)]
+    return list(np.asarray(value, dtype).tobytes())
+
+
+def _float(value: Any) -> Any:
+    """Say a float, in hexadecimal where it is none that JSON has."""
+    if np.isfinite(value):
+        return float(value)
+    if not np.isnan(value):
+        return "Infinity" if 0 < value else "-Infinity"
+    return "0x" + np.asarray(value, value.dtype.newbyteorder(">")).tobytes().hex()
+
+
+def _key_encoding(encoding: Any) -> dict[str, str]:
+    if not isinstance(encoding, Mapping):
+        encoding = encoding.to_dict()
+    name = encoding["name"]
+    configuration = encoding.get("configuration", encoding)
+    if name not in ("default", "v2"):
+        raise _invalid(f"wanted chunk_key_encoding 'default' or 'v2', found {name!r}")
+    return {"keys": name, "separator": configuration.get("separator", "/" if name == "default" else ".")}
