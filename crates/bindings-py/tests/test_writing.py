@@ -21,7 +21,14 @@ LAYOUTS = {
     "v3 sharded": {"chunks": (2, 5), "shards": (4, 20)},
     "v3 index first": {"chunks": (2, 5), "shards": {"shape": (4, 20), "index_location": "start"}},
     "v3 raw": {"chunks": (4, 5), "compressors": None},
-    "v3 blosc": {"chunks": (4, 5), "compressors": zarr.codecs.BloscCodec(cname="zstd", shuffle="shuffle")},
+    "v3 blosc": {"chunks": (4, 5), "compressors": zarr.codecs.BloscCodec(cname="lz4")},
+    "v3 told": {
+        "chunks": (4, 5),
+        "serializer": {"name": "bytes", "configuration": {"endian": "big"}},
+        "compressors": [{"name": "blosc", "configuration": {"cname": "zstd", "clevel": 1}}],
+        "chunk_key_encoding": {"name": "v2", "separator": "."},
+        "dimension_names": ["y", None],
+    },
     "v3 transposed": {
         "chunks": (4, 5),
         "shards": (8, 10),
@@ -171,6 +178,11 @@ def cases(draw):
     return options, writes, draw(st.booleans())
 
 
+def goes_back(index):
+    """Whether zarr-python refuses it."""
+    return any(isinstance(part, slice) and part.step is not None and part.step < 1 for part in index)
+
+
 def axis(length):
     slices = st.slices(length) if length else st.just(slice(None))
     return slices | st.integers(0, length - 1) if length else slices
@@ -189,7 +201,7 @@ def test_sequences_of_writes(tmp_path_factory, case):
         values = random.integers(0, 5, np.shape(expected[index])).astype(options["dtype"])
         expected[index] = values
         # Every other one is theirs, so that each goes on from what the other laid out.
-        (theirs if number % 3 == 2 else array)[index] = values
+        (theirs if number % 3 == 2 and not goes_back(index) else array)[index] = values
         np.testing.assert_array_equal(array[...], expected)
         np.testing.assert_array_equal(theirs[...], expected)
 
@@ -322,7 +334,12 @@ def test_consolidated_metadata_is_zarr_pythons(tmp_path, zarr_format):
     ours = swath.consolidate_metadata(tmp_path / "g")
     document = json.loads((tmp_path / "g" / name).read_text())
     zarr.consolidate_metadata(tmp_path / "g")
-    assert json.loads((tmp_path / "g" / name).read_text()) == document
+    theirs = json.loads((tmp_path / "g" / name).read_text())
+    if zarr_format == 2:
+        # zarr-python puts a field of v3 into the groups of v2.
+        for entry in theirs["metadata"].values():
+            entry.pop("consolidated_metadata", None)
+    assert theirs == document
     assert [path for path, _ in ours.walk()] == ["x", "x/y", "x/z", "x/z/deep"]
     # A group to write to looks for what is there, whatever was consolidated.
     writable = swath.open_group(tmp_path / "g", "r+")

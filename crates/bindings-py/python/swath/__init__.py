@@ -1,8 +1,8 @@
 """Read huge Zarr archives by random crops, as fast as the hardware allows, and write them.
 
 ``swath.open`` opens an array or a group; ``array[...]`` reads one selection, ``array.read_many`` many at
-once, and ``array[...] = values`` writes one. ``swath.create_array`` and ``swath.create_group`` make new ones. Every
-error is a ``swath.SwathError``.
+once, and ``array[...] = values`` writes one. ``swath.create_array`` and ``swath.create_group`` make new ones.
+Every error is a ``swath.SwathError``.
 """
 
 import atexit

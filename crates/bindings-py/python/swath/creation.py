@@ -66,8 +66,7 @@ def create_array(
         Elements of a shard along each axis; a dict of `shape` and `index_location`. Only Zarr v3 has shards.
     filters, compressors : list of codecs, "auto" or None, default "auto"
         What chunks go through: dicts as metadata has them, or codecs of zarr-python or numcodecs. Without
-        filters, and in v3 with zstd, in v2 with blosc, where they are left out; without any where they are
-        None or empty.
+        filters, and with zstd, where they are left out; without any where they are None or empty.
     serializer : dict, codec or "auto", default "auto"
         What makes bytes of elements, in v3: little-endian bytes where it is left out.
     fill_value : scalar, optional
@@ -185,9 +184,9 @@ def specification(
         found["shards"] = shards if shards == "auto" else _extents(shards, lengths, "shards")
     for key, codecs in (("filters", filters), ("compressors", compressors)):
         if codecs != "auto":
-            found[key] = [_codec(codec, zarr_format) for codec in _listed(codecs)]
+            found[key] = [_codec(codec, zarr_format, numpy_dtype) for codec in _listed(codecs)]
     if serializer != "auto":
-        found["serializer"] = _codec(serializer, zarr_format)
+        found["serializer"] = _codec(serializer, zarr_format, numpy_dtype)
     if fill_value is not DEFAULT_FILL_VALUE:
         found["fill_value"] = None if fill_value is None else _fill_value(fill_value, numpy_dtype)
     if order is not None:
@@ -271,16 +270,33 @@ def _listed(codecs: Any) -> list[Any]:
     return list(codecs)
 
 
-def _codec(codec: Any, zarr_format: int) -> dict[str, Any]:
+def _codec(codec: Any, zarr_format: int, dtype: np.dtype[Any] | None) -> dict[str, Any]:
     """Say a codec as metadata has it."""
     if isinstance(codec, Mapping):
-        return dict(codec)
+        found = dict(codec)
+        if found.get("name") == "blosc":
+            found["configuration"] = _blosc(dict(found.get("configuration") or {}), dtype)
+        return found
     if zarr_format == 2 and hasattr(codec, "get_config"):
         return dict(codec.get_config())
     if zarr_format == 3 and hasattr(codec, "to_dict"):
         found = codec.to_dict()
-        return json.loads(json.dumps(found, default=lambda value: getattr(value, "value", str(value))))
+        found = json.loads(json.dumps(found, default=lambda value: getattr(value, "value", str(value))))
+        if found.get("name") == "blosc":
+            # What zarr-python has not been told it decides once it knows the data type.
+            undecided = getattr(codec, "_tunable_attrs", ())
+            told = {key: value for key, value in found["configuration"].items() if key not in undecided}
+            found["configuration"] = _blosc(told, dtype)
+        return found
     raise _invalid(f"wanted a codec of Zarr v{zarr_format} as a dict, found {codec!r}")
+
+
+def _blosc(told: dict[str, Any], dtype: np.dtype[Any] | None) -> dict[str, Any]:
+    """Complete a configuration of blosc as zarr-python does."""
+    typesize = told.get("typesize") or (1 if dtype is None else dtype.itemsize)
+    shuffle = told.get("shuffle") or ("bitshuffle" if typesize == 1 else "shuffle")
+    defaults = {"cname": "zstd", "clevel": 5, "blocksize": 0}
+    return {**defaults, **told, "typesize": typesize, "shuffle": shuffle}
 
 
 def _fill_value(value: Any, dtype: np.dtype[Any] | None) -> Any:

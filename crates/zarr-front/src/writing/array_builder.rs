@@ -10,8 +10,7 @@ use swath_codecs::ByteOrder;
 /// A new array: what it is to be, with zarr-python 3's defaults for what is not said.
 ///
 /// The defaults are: Zarr v3; chunks of a guessed shape (one chunk for small arrays, of about a megabyte for those of
-/// gigabytes); no shards; in v3 little-endian bytes and zstd of level 0 without a checksum, in v2 blosc with lz4 and
-/// byte shuffle; a fill value of zeros; no attributes, no names of dimensions; chunk keys `c/0/0` in v3, `0.0` in v2.
+/// gigabytes); no shards; little-endian bytes and zstd of level 0 without a checksum; a fill value of zeros; no attributes, no names of dimensions; chunk keys `c/0/0` in v3, `0.0` in v2.
 ///
 /// ```
 /// use swath_zarr_front::{ArrayBuilder, DataType, Store};

@@ -97,8 +97,8 @@ fn v2(builder: &ArrayBuilder) -> Result<ArrayDocuments, Error> {
         Some(ChunkKeyEncoding::V2 { separator }) => separator,
         Some(_) => return refused("chunk key encoding of v3"),
     };
-    let blosc = || vec![json!({"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0})];
-    let compressors = builder.compressors.clone().unwrap_or_else(blosc);
+    let zstd = || vec![json!({"id": "zstd", "level": 0})];
+    let compressors = builder.compressors.clone().unwrap_or_else(zstd);
     let compressor = match compressors.as_slice() {
         [] => Value::Null,
         [one] => one.clone(),
