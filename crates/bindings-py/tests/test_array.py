@@ -55,7 +55,7 @@ def test_attributes_are_a_read_only_mapping(array):
     assert attributes == {"units": "K", "nested": {"list": [1, None, True, 2.5]}}
     assert list(attributes) == ["units", "nested"]
     assert attributes.get("absent", 3) == 3
-    with pytest.raises(TypeError):
+    with pytest.raises(swath.InvalidError):
         attributes["units"] = "C"
     attributes["nested"]["list"].append(1)
     attributes.asdict()["units"] = "C"

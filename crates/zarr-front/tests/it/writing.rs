@@ -4,7 +4,6 @@ use proptest::prelude::Rng;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 use serde_json::{Map, Value, json};
 use std::num::NonZeroI64;
-use std::sync::Arc;
 use swath_ioengine::{
     Engine, EngineConfig, Freshness, Limits, MemoryMedium, PutCondition, SimulatedConfig, SimulatedRemote,
 };
@@ -326,31 +325,58 @@ fn what_is_damaged_is_not_written_over_in_part() {
 /// Writers of parts of one object lose nothing: of one engine, and of two, which know nothing of each other.
 #[test]
 fn writers_of_one_object_lose_nothing() {
-    let memory = MemoryMedium::new();
-    let store = Store::memory(&memory);
-    for (path, shard) in [("chunk", None), ("shard", Some([64]))] {
-        let array =
-            ArrayBuilder::new(&[64], DataType::UInt8).chunk_shape(if shard.is_some() { &[4] } else { &[64] });
-        let array =
-            shard.iter().fold(array, |array, shard| array.shard_shape(shard)).create(&store, path).unwrap();
-        let array = Arc::new(array);
-        std::thread::scope(|scope| {
-            for engine in [Engine::global(), Engine::new(EngineConfig::default())] {
-                for thread in 0..2 {
-                    let array = array.with_engine(engine.clone());
-                    let first = 32 * thread + if engine.stats() == Engine::global().stats() { 0 } else { 16 };
+    let folder = tempfile::tempdir().unwrap();
+    let engines = || vec![Engine::new(EngineConfig::default()), Engine::new(EngineConfig::default())];
+    let remote = SimulatedRemote::new(SimulatedConfig::default()).unwrap();
+    let stores = [
+        (Store::memory(&MemoryMedium::new()), engines()),
+        (Store::new(remote.medium(), "", "remote"), engines()),
+        // Processes that write to one file at once are not safe, and neither are two engines.
+        (Store::directory(folder.path()).unwrap(), engines()[..1].to_vec()),
+    ];
+    for (store, engines) in stores {
+        let plain = ArrayBuilder::new(&[48], DataType::UInt8);
+        for (path, array) in [
+            ("chunk", plain.clone().chunk_shape(&[48])),
+            ("shard", plain.chunk_shape(&[4]).shard_shape(&[48])),
+        ] {
+            let array = array.create(&store, path).unwrap();
+            std::thread::scope(|scope| {
+                for thread in 0..4 {
+                    let array = array.with_engine(engines[thread % engines.len()].clone());
                     scope.spawn(move || {
-                        for place in first..first + 16 {
-                            let selection = Selection::new(vec![AxisSelection::Index(place)]);
-                            array.write(&selection, &[u8::try_from(place + 1).unwrap()]).unwrap();
+                        for place in (thread..48).step_by(4) {
+                            let value = u8::try_from(place + 1).unwrap();
+                            let place = AxisSelection::Index(i64::try_from(place).unwrap());
+                            array.write(&Selection::new(vec![place]), &[value]).unwrap();
                         }
                     });
                 }
-            }
-        });
-        let written: Vec<u8> = array.read(&Selection::all()).unwrap().into_bytes();
-        assert_eq!(written.iter().filter(|byte| **byte != 0).count(), 64, "{written:?}");
+            });
+            let written = array.read(&Selection::all()).unwrap();
+            assert_eq!(written.as_bytes(), (1..49).collect::<Vec<u8>>(), "{}", array.name());
+        }
     }
+}
+
+/// Of what is written whole, nothing is read.
+#[test]
+fn only_what_is_written_in_part_is_read() {
+    let remote = SimulatedRemote::new(SimulatedConfig::default()).unwrap();
+    let store = Store::new(remote.medium(), "", "remote");
+    let array = ArrayBuilder::new(&[7, 7], DataType::UInt8).chunk_shape(&[2, 2]).shard_shape(&[4, 4]);
+    let array = array.create(&store, "").unwrap();
+    let reads = |selection: &str| {
+        let before = remote.requests();
+        let source = Elements::one(&[1]);
+        array.write_from(&selection.parse().unwrap(), &source, &WriteOptions::default()).unwrap();
+        remote.requests() - before
+    };
+    assert_eq!(reads("..."), 0);
+    assert_eq!(reads("4:, ::-1"), 0);
+    assert_eq!(reads("3, 3"), 1);
+    assert_eq!(reads("3:, 4:"), 1);
+    assert_eq!(reads("0:0"), 0);
 }
 
 #[test]
