@@ -21,9 +21,8 @@ use swath::{Error, ErrorKind, Node};
 /// A Zarr group: a mapping of names to arrays and groups.
 ///
 /// Made by `swath.open`, `swath.open_group`, or from another group. It can be pickled (as its path or
-/// URL, without secrets) and used from any number of threads. Two groups are equal when they are
-/// stored at the same place. Where its writer consolidated the metadata, nothing further is read to
-/// list it.
+/// URL, without secrets) and used from any number of threads. Two groups are equal when they are stored
+/// at the same place. Where its writer consolidated the metadata, nothing further is read to list it.
 ///
 /// Examples
 /// --------
@@ -481,22 +480,21 @@ impl Group {
     /// Returns
     /// -------
     /// dict or None
-    ///     None for local files and memory. Else what was counted since the first request to the
-    ///     endpoint, which all stores of one scheme, host and port share: `requests`, those sent again
-    ///     included; `bytes_received`; of the requests, `retries`, `resumed` after a body that broke, and
-    ///     `hedges`; `throttled`, answers that asked for fewer requests; `connections_opened`,
-    ///     `connections_open`, `http2_open`; `in_flight` and `in_flight_max`; `concurrency`, how many
-    ///     requests may be under way as adapted by now, and `concurrency_history`, (seconds since the
-    ///     first request, limit) each time it moved; `first_byte_seconds`, a dict of the `median`, the
-    ///     99th percentile `p99` and the `max` from a request to the first byte of its answer;
-    ///     `request_cost_ns` and `byte_cost_ns`, what one more request and one more byte cost as
-    ///     measured, 0 before; and `endpoint`. Divide `bytes_received` by `swath.stats()["bytes_wanted"]`
-    ///     for what was read in vain. `cache` is None, or a dict of what the cache of `swath.open(...,
-    ///     cache=...)` counted for all that share it: `hits`, answered without a request; `misses`, of
-    ///     which `partial` needed one for some of their bytes; `shared`, that waited for another's
-    ///     request; `checks` whether an object changed and `changes` found; `bytes_from_memory`,
-    ///     `bytes_from_files` and `bytes_from_storage`; what is held, `memory_bytes` and `file_bytes`;
-    ///     and ranges `dropped` before they were stored or found `corrupt`.
+    ///     None for local files and memory. Else what was counted since the first request to the endpoint,
+    ///     which all stores of one scheme, host and port share: `requests`, those sent again included;
+    ///     `bytes_received`; of the requests, `retries`, `resumed` after a body that broke, and `hedges`;
+    ///     `throttled`, answers that asked for fewer requests; `connections_opened`, `connections_open`,
+    ///     `http2_open`; `in_flight` and `in_flight_max`; `concurrency`, how many requests may be under way
+    ///     as adapted by now, and `concurrency_history`, (seconds since the first request, limit) each time
+    ///     it moved; `first_byte_seconds`, a dict of the `median`, the 99th percentile `p99` and the `max`
+    ///     from a request to the first byte of its answer; `request_cost_ns` and `byte_cost_ns`, what one
+    ///     more request and one more byte cost as measured, 0 before; and `endpoint`. Divide
+    ///     `bytes_received` by `swath.stats()["bytes_wanted"]` for what was read in vain.
+    ///     `cache` is None, or a dict of what the cache of `swath.open(..., cache=...)` counted for all that
+    ///     share it: `hits`, answered without a request; `misses`, of which `partial` needed one for some of
+    ///     their bytes; `shared`, that waited for another's request; `checks` whether an object changed and
+    ///     `changes` found; `bytes_from_memory`, `bytes_from_files` and `bytes_from_storage`; what is held,
+    ///     `memory_bytes` and `file_bytes`; and ranges `dropped` before they were stored or found `corrupt`.
     ///
     /// Examples
     /// --------

@@ -16,7 +16,7 @@ from swath.errors import InvalidError, UnsupportedError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-type Codecs = Iterable[Mapping[str, Any] | object] | Mapping[str, Any] | object | None
+type _Codecs = Iterable[Mapping[str, Any] | object] | Mapping[str, Any] | object | None
 
 # A fill value that was not given: None is one that may be.
 DEFAULT_FILL_VALUE: Any = type("DefaultFillValue", (), {"__repr__": lambda _: "<default>"})()
@@ -31,8 +31,8 @@ def create_array(
     data: npt.ArrayLike | None = None,
     chunks: int | Sequence[int] | Literal["auto"] = "auto",
     shards: Sequence[int] | Mapping[str, Any] | Literal["auto"] | None = None,
-    filters: Codecs = "auto",
-    compressors: Codecs = "auto",
+    filters: _Codecs = "auto",
+    compressors: _Codecs = "auto",
     serializer: Mapping[str, Any] | object = "auto",
     fill_value: Any = DEFAULT_FILL_VALUE,
     order: Literal["C", "F"] | None = None,
@@ -141,8 +141,8 @@ def specification(
     data: npt.ArrayLike | None = None,
     chunks: int | Sequence[int] | Literal["auto"] = "auto",
     shards: Sequence[int] | Mapping[str, Any] | Literal["auto"] | None = None,
-    filters: Codecs = "auto",
-    compressors: Codecs = "auto",
+    filters: _Codecs = "auto",
+    compressors: _Codecs = "auto",
     serializer: Mapping[str, Any] | object = "auto",
     fill_value: Any = DEFAULT_FILL_VALUE,
     order: Literal["C", "F"] | None = None,
