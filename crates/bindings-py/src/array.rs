@@ -226,8 +226,9 @@ impl Array {
     ) -> PyResult<()> {
         let opened = self.writable(py)?;
         let mut axes = Vec::new();
-        opened.parse(index, &mut axes)?;
-        write::assign(py, &opened, &Selection::new(axes), value, self.lazy.location.access())
+        let fancy = opened.parse(index, &mut axes)?;
+        let selection = fancy.unwrap_or_else(|| Selection::new(axes));
+        write::assign(py, &opened, &selection, value, self.lazy.location.access())
     }
 
     /// Give the array another shape.

@@ -40,7 +40,7 @@ pub(crate) fn array<'py>(
     let made = made.map_err(|error| raised(py, &error))?;
     let stores_empty = wanted.get("write_empty_chunks") == Some(&Value::Bool(true));
     let location = location.clone().with_access(Access { stores_empty, ..Access::WRITABLE });
-    let array = Bound::new(py, Array::opened(py, location, made)?)?;
+    let array = Bound::new(py, Array::opened(location, made))?;
     if !data.is_none() {
         array.set_item(PyEllipsis::get(py), data)?;
     }
@@ -98,7 +98,7 @@ fn builder(wanted: &Map<String, Value>) -> Result<Option<ArrayBuilder>, swath::E
         None => (DataType::from_v3(dtype)?, ByteOrder::Little),
     };
     let is_v2 = wanted.get("zarr_format") == Some(&Value::from(2));
-    let mut builder = ArrayBuilder::new(&shape, data_type);
+    let mut builder = ArrayBuilder::new(&shape, data_type.clone());
     if is_v2 {
         // In v3 the order is the serializer's, as zarr-python has it.
         builder = builder.zarr_format(ZarrFormat::V2).byte_order(order);
@@ -128,7 +128,7 @@ fn builder(wanted: &Map<String, Value>) -> Result<Option<ArrayBuilder>, swath::E
     builder = match wanted.get("fill_value") {
         None => builder,
         Some(Value::Null) => builder.no_fill_value(),
-        Some(fill) => builder.fill_value(FillValue::from_json(fill, data_type, ZarrFormat::V3)?),
+        Some(fill) => builder.fill_value(FillValue::from_json(fill, &data_type, ZarrFormat::V3)?),
     };
     if let Some(Value::Object(attributes)) = wanted.get("attributes") {
         builder = builder.attributes(attributes.clone());

@@ -57,10 +57,15 @@ struct Value<'py> {
 impl<'py> Value<'py> {
     fn new(opened: &Opened, value: &Bound<'py, PyAny>) -> PyResult<Value<'py>> {
         let py = value.py();
+        let data_type = opened.array.data_type();
+        if data_type.is_variable_length() {
+            let message = format!("writing arrays of data type `{data_type}`");
+            return Err(error(py, Class::Unsupported, &message, &opened.name));
+        }
         static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let asarray = ASARRAY.import(py, "numpy", "asarray")?;
         let options = PyDict::new(py);
-        options.set_item(intern!(py, "dtype"), opened.dtype.bind(py))?;
+        options.set_item(intern!(py, "dtype"), opened.dtype(py)?)?;
         options.set_item(intern!(py, "order"), "C")?;
         let array = asarray.call((value,), Some(&options))?.cast_into::<PyUntypedArray>()?;
         let shape = array.shape().iter().map(|length| u64::try_from(*length)).collect::<Result<_, _>>()?;

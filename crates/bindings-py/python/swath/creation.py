@@ -259,6 +259,9 @@ def _data_type(dtype: Any) -> tuple[Any, np.dtype[Any] | None]:
     if found.fields is not None or found.subdtype is not None:
         message = f"data type {found}: arrays of structures cannot be made yet"
         raise UnsupportedError(message)
+    if found.kind == "V" and found.type is not np.void:
+        # Those of ml_dtypes, which have the names of v3.
+        return found.name, found
     return found.str, found
 
 
@@ -305,8 +308,10 @@ def _fill_value(value: Any, dtype: np.dtype[Any] | None) -> Any:
         return value
     if dtype.kind in "mM":
         return "NaT" if np.isnat(np.asarray(value, dtype)) else int(np.asarray(value, dtype).astype("i8"))
-    if dtype.kind in "US":
+    if dtype.kind == "U":
         return value.decode() if isinstance(value, bytes) else str(value)
+    if dtype.kind == "S":
+        return list(np.asarray(value, dtype).tobytes())
     scalar = np.asarray(value, dtype.newbyteorder("="))[()]
     if dtype.kind == "b":
         return bool(scalar)
@@ -316,6 +321,11 @@ def _fill_value(value: Any, dtype: np.dtype[Any] | None) -> Any:
         return _float(scalar)
     if dtype.kind == "c":
         return [_float(scalar.real), _float(scalar.imag)]
+    if dtype.type is not np.void:
+        scalar = float(np.asarray(value, dtype))
+        if "int" in dtype.name:
+            return int(scalar)
+        return "NaN" if np.isnan(scalar) else _float(scalar)
     return list(np.asarray(value, dtype).tobytes())
 
 

@@ -2,6 +2,7 @@
 
 use super::array_documents::ArrayDocuments;
 use super::hierarchy::{Existing, create_node};
+use super::writable::require_elements;
 use crate::metadata::{IndexLocation, NodeMetadata, ZarrFormat};
 use crate::{Array, ChunkKeyEncoding, DataType, Error, FillValue, Store};
 use serde_json::{Map, Value};
@@ -205,6 +206,7 @@ impl ArrayBuilder {
     pub fn create(&self, store: &Store, path: &str) -> Result<Array, Error> {
         let path = crate::node::node_path(path)?;
         let named = |error: Error| error.with_object(&store.describe(&path));
+        require_elements(&self.data_type).map_err(named)?;
         let documents = ArrayDocuments::new(self).map_err(named)?;
         let metadata = documents.parse(&store.describe(&path))?;
         // Compiled before anything is written: an array that cannot be read back is not made.

@@ -63,13 +63,13 @@ fn v3(builder: &ArrayBuilder) -> Result<ArrayDocuments, Error> {
     }
     let fill = match &builder.fill {
         Fill::Value(fill) => fill.to_json(),
-        Fill::Zeros | Fill::Undefined => FillValue::zero(builder.data_type).to_json(),
+        Fill::Zeros | Fill::Undefined => FillValue::zero(&builder.data_type).to_json(),
     };
     let mut document = object(json!({
         "shape": builder.shape,
-        "data_type": data_type_v3(&builder.data_type),
+        "data_type": builder.data_type.to_v3(),
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": outer}},
-        "chunk_key_encoding": chunk_key_encoding(builder.chunk_key_encoding),
+        "chunk_key_encoding": chunk_key_encoding(builder.chunk_key_encoding.as_ref()),
         "fill_value": fill,
         "codecs": codecs,
         "attributes": builder.attributes,
@@ -92,9 +92,9 @@ fn v2(builder: &ArrayBuilder) -> Result<ArrayDocuments, Error> {
     if builder.serializer.is_some() {
         return refused("serializer");
     }
-    let separator = match builder.chunk_key_encoding {
+    let separator = match &builder.chunk_key_encoding {
         None => Separator::Dot,
-        Some(ChunkKeyEncoding::V2 { separator }) => separator,
+        Some(ChunkKeyEncoding::V2 { separator }) => *separator,
         Some(_) => return refused("chunk key encoding of v3"),
     };
     let zstd = || vec![json!({"id": "zstd", "level": 0})];
@@ -108,15 +108,15 @@ fn v2(builder: &ArrayBuilder) -> Result<ArrayDocuments, Error> {
         }
     };
     let fill = match &builder.fill {
-        Fill::Value(fill) => fill_v2(fill),
-        Fill::Zeros => fill_v2(&FillValue::zero(builder.data_type)),
+        Fill::Value(fill) => fill.to_json_of(ZarrFormat::V2),
+        Fill::Zeros => FillValue::zero(&builder.data_type).to_json_of(ZarrFormat::V2),
         Fill::Undefined => Value::Null,
     };
     let filters = builder.filters.as_ref().filter(|filters| !filters.is_empty());
     let array = object(json!({
         "shape": builder.shape,
         "chunks": shapes(builder)?.1,
-        "dtype": data_type_v2(&builder.data_type, builder.byte_order),
+        "dtype": data_type_v2(&builder.data_type, builder.byte_order)?,
         "fill_value": fill,
         "order": if builder.order == MemoryOrder::F { "F" } else { "C" },
         "filters": filters,
@@ -152,48 +152,39 @@ fn shapes(builder: &ArrayBuilder) -> Result<(Option<Vec<u64>>, Vec<u64>), Error>
 
 /// Elements without a byte order have a codec without one.
 fn bytes_codec(data_type: &DataType, order: ByteOrder) -> Value {
-    match data_type.element().swap_unit_bytes {
-        1 => json!({"name": "bytes"}),
-        _ => json!({"name": "bytes", "configuration": {"endian": match order {
-            ByteOrder::Little => "little",
-            ByteOrder::Big => "big",
-        }}}),
+    if !data_type.needs_byte_order() {
+        return json!({"name": "bytes"});
     }
-}
-
-fn data_type_v3(data_type: &DataType) -> Value {
-    match data_type {
-        DataType::RawBytes(length) => {
-            json!({"name": "raw_bytes", "configuration": {"length_bytes": length.get()}})
-        }
-        _ => Value::from(data_type.name()),
-    }
+    json!({"name": "bytes", "configuration": {"endian": match order {
+        ByteOrder::Little => "little",
+        ByteOrder::Big => "big",
+    }}})
 }
 
 /// NumPy's name, in the order that the chunks are to have.
-fn data_type_v2(data_type: &DataType, order: ByteOrder) -> Value {
+fn data_type_v2(data_type: &DataType, order: ByteOrder) -> Result<Value, Error> {
     let native = data_type.numpy();
     let kind = native.trim_start_matches(['<', '>']);
-    Value::from(match order {
+    let name = match order {
         _ if kind.starts_with('|') => native,
         ByteOrder::Little => format!("<{kind}"),
         ByteOrder::Big => format!(">{kind}"),
-    })
-}
-
-/// Raw bytes are base64 in v2; the rest is as in v3.
-fn fill_v2(fill: &FillValue) -> Value {
-    match fill.data_type() {
-        DataType::RawBytes(_) => Value::from(crate::metadata::base64::encode(fill.bytes())),
-        _ => fill.to_json(),
+    };
+    match DataType::from_v2(&name) {
+        Ok((named, _)) if named == *data_type => Ok(Value::from(name)),
+        _ => Err(Error::unsupported(format!("making a v2 array of data type `{data_type}`"))),
     }
 }
 
-fn chunk_key_encoding(encoding: Option<ChunkKeyEncoding>) -> Value {
+fn chunk_key_encoding(encoding: Option<&ChunkKeyEncoding>) -> Value {
     let (name, separator) = match encoding {
         None => ("default", Separator::Slash),
-        Some(ChunkKeyEncoding::Default { separator }) => ("default", separator),
-        Some(ChunkKeyEncoding::V2 { separator }) => ("v2", separator),
+        Some(ChunkKeyEncoding::Default { separator }) => ("default", *separator),
+        Some(ChunkKeyEncoding::V2 { separator }) => ("v2", *separator),
+        Some(ChunkKeyEncoding::Suffix { base, suffix }) => {
+            let base = chunk_key_encoding(Some(base));
+            return json!({"name": "suffix", "configuration": {"suffix": suffix, "base_encoding": base}});
+        }
     };
     json!({"name": name, "configuration": {"separator": separator.as_char().to_string()}})
 }

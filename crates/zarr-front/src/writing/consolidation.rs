@@ -28,6 +28,7 @@ impl Group {
     /// `Invalid` for documents that are no JSON, and for hierarchies without an end; those of the store, and `Unsupported`
     /// where it cannot list.
     pub fn consolidate(&self) -> Result<Group, Error> {
+        self.store().require_writable(self.path())?;
         let mut found = Map::new();
         collect(self.store(), self.zarr_format(), self.path(), "", 0, &mut found)?;
         match self.zarr_format() {

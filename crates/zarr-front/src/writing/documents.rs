@@ -30,6 +30,7 @@ pub(super) fn change_document(
     key: &str,
     mut change: impl FnMut(&mut Map<String, Value>) -> Result<(), Error>,
 ) -> Result<Map<String, Value>, Error> {
+    store.require_writable(key)?;
     let named = |error: Error| error.with_object(&store.describe(key));
     let object = store.object(key);
     for _ in 0..TRIES_MAX {

@@ -73,6 +73,7 @@ impl Store {
     /// Those of the store; `Unsupported` where it cannot list or remove.
     pub fn remove_node(&self, path: &str) -> Result<(), Error> {
         let path = node_path(path)?;
+        self.require_writable(&path)?;
         let removed = NODE_DOCUMENTS
             .iter()
             .try_for_each(|name| super::stored_object::delete(&self.object(&join(&path, name))));
@@ -147,6 +148,7 @@ pub(super) fn create_node(
         let error = Error::invalid("wanted to make a node where none is, found an array or a group");
         Err(error.with_object(&store.describe(path)))
     };
+    store.require_writable(path)?;
     match existing {
         Existing::Replace => store.remove_node(path)?,
         Existing::Refuse if store.contains_node(path)? => return exists(),

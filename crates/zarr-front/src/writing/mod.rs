@@ -39,6 +39,7 @@ mod shard_encoder;
 mod stored_object;
 mod strided_copy;
 mod tree_removal;
+mod writable;
 mod write;
 
 pub use array_builder::{ArrayBuilder, MemoryOrder};

@@ -66,6 +66,7 @@ impl Array {
         source: &Elements<'_>,
         options: &WriteOptions<'_>,
     ) -> Result<(), Error> {
+        self.require_writable()?;
         let spread = source.spread(&selection.axes).map_err(|error| error.with_object(&self.name()))?;
         if selection.element_count()? == 0 {
             return Ok(());
@@ -243,7 +244,7 @@ impl<'a> Write<'a> {
     fn object_bytes_max(&self) -> u64 {
         match &self.layout {
             Some(layout) => layout.shard_bytes_max.saturating_mul(2),
-            None => self.subject.compiled.chain.encoded_len_max(),
+            None => self.subject.compiled.encoded_len_max,
         }
     }
 

@@ -27,5 +27,6 @@ mod round_trips;
 mod stretches;
 mod variable;
 mod writing;
+mod writing_types;
 mod written;
 mod zips;
