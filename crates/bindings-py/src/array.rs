@@ -124,7 +124,7 @@ impl Array {
     ) -> PyResult<Bound<'py, PyUntypedArray>> {
         let opened = self.get(py)?;
         let selection = selection::parse_by(way, index, opened.array.shape(), &opened.name)?;
-        read::one(py, opened, &selection, out)
+        read::one(py, &opened, &selection, out)
     }
 
     /// The array, if it was opened to be written to.
@@ -134,9 +134,8 @@ impl Array {
     }
 
     /// Has the array be what it was changed to.
-    fn changed(&self, py: Python<'_>, array: swath::Array) -> PyResult<()> {
+    fn changed(&self, array: swath::Array) {
         self.lazy.replace(Opened::new(&self.lazy.location, array));
-        Ok(())
     }
 
     fn rank(&self, py: Python<'_>) -> PyResult<usize> {
@@ -253,7 +252,8 @@ impl Array {
             Err(_) => new_shape.extract::<Vec<u64>>()?,
         };
         let resized = py.detach(|| opened.array.resize(&shape)).map_err(|error| raised(py, &error))?;
-        self.changed(py, resized)
+        self.changed(resized);
+        Ok(())
     }
 
     /// Write behind the array's last elements along an axis.
@@ -285,7 +285,7 @@ impl Array {
     ) -> PyResult<Bound<'py, PyTuple>> {
         let opened = self.writable(py)?;
         let appended = write::append(py, &opened, data, axis, self.lazy.location.access())?;
-        self.changed(py, appended)?;
+        self.changed(appended);
         PyTuple::new(py, self.get(py)?.array.shape())
     }
 
@@ -299,7 +299,7 @@ impl Array {
         let opened = self.writable(py)?;
         let change = json::change(py, added, removed, &opened.name)?;
         let changed = py.detach(|| opened.array.change_attributes(change));
-        self.changed(py, changed.map_err(|error| raised(py, &error))?)?;
+        self.changed(changed.map_err(|error| raised(py, &error))?);
         json::object(py, self.get(py)?.array.metadata().attributes())
     }
 
@@ -473,12 +473,12 @@ impl Array {
         fields: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let opened = self.get(py)?;
-        read::refuse_fields(opened, fields)?;
+        read::refuse_fields(&opened, fields)?;
         let index = match selection.0 {
             Some(index) => index,
             None => PyTuple::empty(py).into_any(),
         };
-        read::basic(py, opened, &index, out)
+        read::basic(py, &opened, &index, out)
     }
 
     /// Read along each axis by itself: see `oindex`.
@@ -513,7 +513,7 @@ impl Array {
         out: Option<&Bound<'py, PyAny>>,
         fields: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyUntypedArray>> {
-        read::refuse_fields(self.get(py)?, fields)?;
+        read::refuse_fields(&*self.get(py)?, fields)?;
         self.read_by(py, Way::Orthogonal, selection, out)
     }
 
@@ -549,7 +549,7 @@ impl Array {
         out: Option<&Bound<'py, PyAny>>,
         fields: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyUntypedArray>> {
-        read::refuse_fields(self.get(py)?, fields)?;
+        read::refuse_fields(&*self.get(py)?, fields)?;
         self.read_by(py, Way::Points, selection, out)
     }
 
@@ -583,7 +583,7 @@ impl Array {
         out: Option<&Bound<'py, PyAny>>,
         fields: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyUntypedArray>> {
-        read::refuse_fields(self.get(py)?, fields)?;
+        read::refuse_fields(&*self.get(py)?, fields)?;
         self.read_by(py, Way::Mask, mask, out)
     }
 
@@ -617,7 +617,7 @@ impl Array {
         out: Option<&Bound<'py, PyAny>>,
         fields: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyUntypedArray>> {
-        read::refuse_fields(self.get(py)?, fields)?;
+        read::refuse_fields(&*self.get(py)?, fields)?;
         self.read_by(py, Way::Blocks, selection, out)
     }
 
