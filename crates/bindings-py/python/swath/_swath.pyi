@@ -971,11 +971,12 @@ def open(
     url : str, os.PathLike or a store
         A directory or a URL below which lies a `zarr.json` (Zarr v3), or a `.zarray` or `.zgroup`
         (v2): `s3://bucket/key`, `gs://bucket/key`, `az://container/key`,
-        `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`. Or a
-        store for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`, `HTTPStore`,
-        `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`, `StorePath`), or
-        what `fsspec.get_mapper` gives; only where it points and how are taken from it, reading is
-        swath's own.
+        `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`. What
+        ends in `.zip` is a zip archive, as `zip::URL` and `zip://folder/in/it::URL` are; it can be read
+        only. Or a store for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`,
+        `HTTPStore`, `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`,
+        `ZipStore`, `StorePath`), or what `fsspec.get_mapper` gives; only where it points and how are
+        taken from it, reading is swath's own.
     mode : {"r", "r+", "a", "w", "w-"}, default "r"
         "r" to read; "r+" to read and write what is there; "a" the same, and it is made where there is
         none; "w" to make it, in place of what is there, which is removed with all below it; "w-" to
