@@ -225,9 +225,10 @@ impl Array {
     ) -> PyResult<()> {
         let opened = self.writable(py)?;
         let mut axes = Vec::new();
-        let fancy = opened.parse(index, &mut axes)?;
-        let selection = fancy.unwrap_or_else(|| Selection::new(axes));
-        write::assign(py, &opened, &selection, value, self.lazy.location.access())
+        if opened.parse(index, &mut axes)?.is_some() {
+            return Err(write::refused_selection(py, &opened.name));
+        }
+        write::assign(py, &opened, &Selection::new(axes), value, self.lazy.location.access())
     }
 
     /// Give the array another shape.

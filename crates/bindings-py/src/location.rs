@@ -105,6 +105,8 @@ impl Location {
     /// Opens the store to make nodes in it: a local directory is made where there is none.
     pub(crate) fn new_store(&self) -> Result<Store, Error> {
         match &self.root {
+            // A file is an archive, or an error that says so.
+            Root::Directory(root) if root.is_file() => self.store(),
             Root::Directory(root) => Store::create_directory(root),
             Root::Remote(_) => self.store(),
         }

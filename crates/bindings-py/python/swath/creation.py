@@ -322,10 +322,10 @@ def _fill_value(value: Any, dtype: np.dtype[Any] | None) -> Any:
     if dtype.kind == "c":
         return [_float(scalar.real), _float(scalar.imag)]
     if dtype.type is not np.void:
-        scalar = float(np.asarray(value, dtype))
+        number = float(np.asarray(value, dtype))
         if "int" in dtype.name:
-            return int(scalar)
-        return "NaN" if np.isnan(scalar) else _float(scalar)
+            return int(number)
+        return "NaN" if np.isnan(number) else _float(number)
     return list(np.asarray(value, dtype).tobytes())
 
 
