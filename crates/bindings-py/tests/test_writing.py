@@ -416,3 +416,90 @@ def test_killed_writers_leave_whole_objects(tmp_path, shards):
                 assert len(np.unique(part)) == 1
     names = [path.name for path in Path(tmp_path).rglob("*") if path.is_file()]
     assert all(name.isdigit() or name == "zarr.json" or name.startswith(".swath-part-") for name in names)
+
+
+@pytest.mark.parametrize("index", [[0, 2], np.array([True] * 4), ([0, 1], [1, 2]), np.ones((4, 4), bool)])
+def test_lists_and_masks_are_not_written_through(tmp_path, index):
+    array = swath.create_array(tmp_path / "a.zarr", shape=(4, 4), dtype="i4", chunks=(2, 2))
+    with pytest.raises(swath.UnsupportedSelectionError, match=r"a\.zarr.*lists"):
+        array[index] = 1
+    assert not np.any(array[...])
+
+
+def test_strings_of_any_length_are_not_written(tmp_path):
+    with pytest.raises(swath.UnsupportedError, match="string"):
+        swath.create_array(tmp_path / "a.zarr", shape=(3,), dtype="string")
+    zarr.create_array(tmp_path / "b.zarr", shape=(3,), dtype="string")
+    array = swath.open_array(tmp_path / "b.zarr", "r+")
+    with pytest.raises(swath.UnsupportedError, match="string"):
+        array[0] = "x"
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize(
+    ("dtype", "fill_value"),
+    [
+        ("S5", b"xy"),
+        ("U3", "é"),
+        ("M8[ns]", np.datetime64("NaT", "ns")),
+        ("m8[s]", np.timedelta64(3, "s")),
+        ("?", True),
+    ],
+)
+def test_fill_values_of_other_types(tmp_path, zarr_format, dtype, fill_value):
+    values = np.array([fill_value] * 7, dtype)
+    options = {"shape": (7,), "chunks": (3,), "dtype": dtype, "zarr_format": zarr_format}
+    array = swath.create_array(tmp_path / "a.zarr", fill_value=fill_value, **options)
+    np.testing.assert_array_equal(array[...], values)
+    array[4] = values[4] = np.zeros((), dtype)
+    np.testing.assert_array_equal(swath.open_array(tmp_path / "a.zarr")[...], values)
+    np.testing.assert_array_equal(zarr.open_array(tmp_path / "a.zarr", mode="r")[...], values)
+
+
+@pytest.mark.parametrize(("name", "fill_value"), [("bfloat16", 1.5), ("bfloat16", np.nan), ("int4", -3)])
+def test_types_of_ml_dtypes_are_written(tmp_path, name, fill_value):
+    dtype = np.dtype(getattr(pytest.importorskip("ml_dtypes"), name))
+    array = swath.create_array(
+        tmp_path / "a.zarr", shape=(5,), chunks=(2,), dtype=dtype, fill_value=fill_value
+    )
+    array[1:4] = np.array([1, 2, 3]).astype(dtype)
+    found = swath.open_array(tmp_path / "a.zarr")
+    assert found.dtype == dtype
+    wanted = np.array([fill_value, 1, 2, 3, fill_value])
+    np.testing.assert_array_equal(found[...].astype(float), wanted)
+    with pytest.raises(swath.UnsupportedError, match=name):
+        swath.create_array(tmp_path / "b.zarr", shape=(5,), dtype=dtype, zarr_format=2)
+
+
+def test_structures_are_written(tmp_path):
+    dtype = [("x", "<f4"), ("n", "<i2")]
+    zarr.create_array(tmp_path / "a.zarr", shape=(3,), chunks=(2,), dtype=dtype, fill_value=0)
+    swath.open_array(tmp_path / "a.zarr", "r+")[1] = (2.5, 7)
+    wanted = np.array([(0, 0), (2.5, 7), (0, 0)], dtype)
+    np.testing.assert_array_equal(swath.open_array(tmp_path / "a.zarr")[...], wanted)
+    np.testing.assert_array_equal(zarr.open_array(tmp_path / "a.zarr", mode="r")[...], wanted)
+
+
+def test_archives_are_not_written_to(tmp_path):
+    path = tmp_path / "a.zip"
+    with zarr.storage.ZipStore(path, mode="w") as store:
+        zarr.create_group(store).create_array("n", data=np.arange(4))
+    before = path.read_bytes()
+    group = swath.open_group(path, "r+")
+    array = group["n"]
+    for call in [
+        lambda: array.__setitem__(0, 9),
+        lambda: array.resize(2),
+        lambda: array.append([1]),
+        lambda: array.attrs.update(a=1),
+        lambda: group.attrs.update(a=1),
+        lambda: group.create_array("m", shape=(2,), dtype="i4"),
+        lambda: group.create_group("m"),
+        lambda: group.__delitem__("n"),
+        lambda: swath.open(path, "w"),
+        lambda: swath.create_group(path, overwrite=True),
+        lambda: swath.consolidate_metadata(path),
+    ]:
+        with pytest.raises(swath.UnsupportedError, match="archive"):
+            call()
+    assert path.read_bytes() == before

@@ -16,7 +16,7 @@ from swath.errors import InvalidError, UnsupportedError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-type _Codecs = Iterable[Mapping[str, Any] | object] | Mapping[str, Any] | object | None
+_Codecs = Iterable[Mapping[str, Any] | object] | Mapping[str, Any] | object | None
 
 # A fill value that was not given: None is one that may be.
 DEFAULT_FILL_VALUE: Any = type("DefaultFillValue", (), {"__repr__": lambda _: "<default>"})()
