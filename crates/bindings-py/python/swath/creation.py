@@ -283,14 +283,14 @@ def _codec(codec: Any, zarr_format: int, dtype: np.dtype[Any] | None) -> dict[st
     if zarr_format == 2 and hasattr(codec, "get_config"):
         return dict(codec.get_config())
     if zarr_format == 3 and hasattr(codec, "to_dict"):
-        found = codec.to_dict()
-        found = json.loads(json.dumps(found, default=lambda value: getattr(value, "value", str(value))))
-        if found.get("name") == "blosc":
+        text = json.dumps(codec.to_dict(), default=lambda value: getattr(value, "value", str(value)))
+        document: dict[str, Any] = json.loads(text)
+        if document.get("name") == "blosc":
             # What zarr-python has not been told it decides once it knows the data type.
             undecided = getattr(codec, "_tunable_attrs", ())
-            told = {key: value for key, value in found["configuration"].items() if key not in undecided}
-            found["configuration"] = _blosc(told, dtype)
-        return found
+            told = {key: value for key, value in document["configuration"].items() if key not in undecided}
+            document["configuration"] = _blosc(told, dtype)
+        return document
     raise _invalid(f"wanted a codec of Zarr v{zarr_format} as a dict, found {codec!r}")
 
 
