@@ -220,7 +220,9 @@ mod cache {
                         read(&medium, bytes);
                         let stats = tier.stats();
                         assert_eq!((stats.hits, stats.misses), (512, 0));
-                        assert!(stats.bytes_from_disk == FILE_BYTES as u64, "{stats:?}");
+                        assert_eq!(stats.bytes_from_source, 0, "{stats:?}");
+                        let held = stats.bytes_from_disk + stats.bytes_from_memory;
+                        assert!(held == 2 * FILE_BYTES as u64, "{stats:?}");
                         drop((medium.clone(), tier.clone()));
                     }))),
                     pid => assert_eq!(status_of(pid), 0, "the child's exit status"),

@@ -68,9 +68,11 @@ impl CastValueCodec {
         )?;
         let value = fields.get("data_type").ok_or_else(|| fields.missing("data_type", WANTED_TYPE))?;
         let name = value.as_str().or_else(|| value.get("name").and_then(Value::as_str));
+        let name = name.ok_or_else(|| fields.wrong("data_type", WANTED_TYPE, value))?;
         let data_type =
-            name.and_then(NumberType::from_v3_name).filter(|number| number.class() != NumberClass::Bool);
-        let data_type = data_type.ok_or_else(|| fields.wrong("data_type", WANTED_TYPE, value))?;
+            NumberType::from_v3_name(name)
+                .filter(|number| number.class() != NumberClass::Bool)
+                .ok_or_else(|| Error::unsupported(NAME, format!("wanted {WANTED_TYPE}, found {value}")))?;
         let wanted = ROUNDING.map(|(name, _)| name).join(", ");
         let rounding = match fields.text("rounding", &wanted)? {
             None => RoundingMode::NearestEven,

@@ -1,5 +1,6 @@
 //! Metadata documents as they are stored: written, and changed where nobody else changed them.
 
+use super::contention::{TRIES_MAX, pause};
 use super::stored_object::{Replaced, Stored, replace};
 use crate::metadata::json;
 use crate::store::Store;
@@ -20,9 +21,6 @@ pub(super) fn document_bytes(document: &Map<String, Value>) -> Result<Vec<u8>, E
 /// Largest metadata document that is changed, in bytes.
 const DOCUMENT_BYTES_MAX: u64 = 256 << 20;
 
-/// Times that a document is changed anew, where others changed it meanwhile.
-const TRIES_MAX: usize = 16;
-
 /// Changes a document: reads it, has `change` change it, and writes it where nobody else wrote it meanwhile, else starts
 /// over. A document that is not there is an empty one to `change`.
 pub(super) fn change_document(
@@ -33,7 +31,10 @@ pub(super) fn change_document(
     store.require_writable(key)?;
     let named = |error: Error| error.with_object(&store.describe(key));
     let object = store.object(key);
-    for _ in 0..TRIES_MAX {
+    for number in 0..TRIES_MAX {
+        if number != 0 {
+            pause(number);
+        }
         let stored = Stored::read(&Engine::global(), &object, DOCUMENT_BYTES_MAX).map_err(named)?;
         let bytes = stored.as_ref().map(|stored| &*stored.bytes);
         let mut document = bytes.map(json::parse_object).transpose().map_err(named)?.unwrap_or_default();

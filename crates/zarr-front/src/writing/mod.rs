@@ -28,6 +28,7 @@ mod axis_part;
 mod chunk_encoder;
 mod chunk_guess;
 mod consolidation;
+mod contention;
 mod documents;
 mod elements;
 mod hierarchy;

@@ -2,6 +2,7 @@
 
 use super::axis_part::AxisPart;
 use super::chunk_encoder::{ChunkEncoder, Subject, covers};
+use super::contention::{TRIES_MAX, pause};
 use super::elements::{Elements, Spread};
 use super::object_locks::ObjectLocks;
 use super::options::WriteOptions;
@@ -98,9 +99,6 @@ struct Threads {
     objects: usize,
     each: usize,
 }
-
-/// Times that a part of an object is put into what others wrote meanwhile, before that is an error.
-const TRIES_MAX: usize = 16;
 
 /// Objects of a remote store that are written at once, at least: each waits for an answer most of its time.
 const REMOTE_OBJECTS: usize = 32;
@@ -224,7 +222,10 @@ impl<'a> Write<'a> {
                 None => delete(object),
             };
         }
-        for _ in 0..TRIES_MAX {
+        for number in 0..TRIES_MAX {
+            if number != 0 {
+                pause(number);
+            }
             let stored = Stored::read(&self.engine, object, self.object_bytes_max())?;
             let bytes = stored.as_ref().map(|stored| &*stored.bytes);
             let replaced = match self.encode(parts, valid, bytes, encoders)? {
