@@ -240,9 +240,10 @@ impl ReadBatch<'_> {
         placements: &[Placement],
     ) -> Result<Planned, Error> {
         let chain = &self.array.compiled.chain;
-        let check = |len: u64| match len <= chain.encoded_len_max() {
+        let len_max = self.array.compiled.encoded_len_max;
+        let check = |len: u64| match len <= len_max {
             true => Ok(()),
-            false => Err(too_long(len, chain.encoded_len_max())),
+            false => Err(too_long(len, len_max)),
         };
         match located {
             Located::Nowhere => Ok(Planned::Missing),

@@ -2,7 +2,7 @@
 
 use super::documents::{NamedDocument, document_bytes};
 use super::stored_object::{Replaced, put, replace};
-use super::tree_removal::remove_below;
+use super::tree_removal::{remove_below, remove_link};
 use crate::group::Group;
 use crate::metadata::{GroupMetadata, NodeMetadata, ZarrFormat};
 use crate::node::node_path;
@@ -74,6 +74,8 @@ impl Store {
     pub fn remove_node(&self, path: &str) -> Result<(), Error> {
         let path = node_path(path)?;
         self.require_writable(&path)?;
+        // Before the documents: a link to a node elsewhere is no reason to remove any of that.
+        remove_link(self, &path);
         let removed = NODE_DOCUMENTS
             .iter()
             .try_for_each(|name| super::stored_object::delete(&self.object(&join(&path, name))));

@@ -13,8 +13,13 @@
 //! just before it is replaced, but a writer in between that and the replacement is not noticed); and stores without
 //! conditional writes, where the last writer of an object counts. Writers of different objects (whole chunks, or different
 //! shards) are always safe. So is one writer with any number of readers: each object is replaced in one step. A write of
-//! many objects is not one step: readers may see some of them new and others old. Two that resize or append to one array at
-//! once are told so where they notice it.
+//! many objects is not one step: readers may see some of them new and others old.
+//!
+//! Nor is it safe to change one array's shape from two places at once, or to write while somebody else does: the later of
+//! two that append may overwrite the earlier one's elements before it is refused, and a write that covers all of an edge
+//! chunk as its own handle knows the shape drops what was appended there meanwhile. Of local files two changes of one metadata
+//! document at once (attributes, shapes) may lose one of them, as may writes of parts of one file through handles of
+//! different stores or engines. An object that holds nothing but the fill value is removed without a condition.
 //!
 //! Encoding runs on threads of the write's own, as many as the engine has lanes: lanes wait for reads and must not be kept
 //! busy for long, and reads that a write needs are theirs. Their memory is bounded by the engine's byte budget: fewer

@@ -9,9 +9,18 @@ use swath_ioengine::Entry;
 /// Nesting beyond this is a loop of links.
 const DEPTH_MAX: usize = 1024;
 
-/// Removes every object below `path`, and of local directories the folders that are then empty, `path` itself among them.
+/// Removes every object below `path`, and of local directories the folders that are then empty, `path` itself among them. Links
+/// are removed, and nothing that they lead to.
 pub(super) fn remove_below(store: &Store, path: &str) -> Result<(), Error> {
     remove_folder(store, path, 0)
+}
+
+/// Removes what is at `path` where that is a link to a folder: it goes, and what it leads to stays. Of a folder itself this
+/// removes nothing.
+pub(super) fn remove_link(store: &Store, path: &str) {
+    if !store.is_remote() && !path.is_empty() {
+        let _ = delete(&store.object(path));
+    }
 }
 
 fn remove_folder(store: &Store, path: &str, depth: usize) -> Result<(), Error> {
@@ -19,6 +28,7 @@ fn remove_folder(store: &Store, path: &str, depth: usize) -> Result<(), Error> {
         let error = Error::new(ErrorKind::Invalid, format!("folders nested more than {DEPTH_MAX} deep"));
         return Err(error.with_object(&store.describe(path)));
     }
+    remove_link(store, path);
     let (mut objects, mut folders) = (Vec::new(), Vec::new());
     for entry in store.list(path)? {
         match entry {

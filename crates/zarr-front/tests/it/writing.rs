@@ -8,8 +8,8 @@ use swath_ioengine::{
     Engine, EngineConfig, Freshness, Limits, MemoryMedium, PutCondition, SimulatedConfig, SimulatedRemote,
 };
 use swath_zarr_front::{
-    Array, ArrayBuilder, AxisSelection, DataType, DecodedCache, Elements, EmptyChunks, ErrorKind, FillValue,
-    Selection, Store, WriteOptions, ZarrFormat,
+    Array, ArrayBuilder, AxisSelection, DataType, DecodedCache, Elements, EmptyChunks, ErrorKind, Existing,
+    FillValue, Group, Selection, Store, WriteOptions, ZarrFormat,
 };
 
 /// Numbers of one case, which its seed decides.
@@ -408,4 +408,27 @@ fn errors_name_the_array_and_what_was_wrong() {
         assert_eq!((error.kind(), error.object().is_some()), (ErrorKind::Invalid, true), "{error}");
     }
     assert!(!store.contains_node("broken").unwrap());
+}
+
+/// What links lead to is not the store's to remove.
+#[cfg(unix)]
+#[test]
+fn removing_a_node_removes_links_and_leaves_what_they_lead_to() {
+    use std::os::unix::fs::symlink;
+    let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::create_dir(elsewhere.path().join("data")).unwrap();
+    for name in ["zarr.json", "data/zarr.json"] {
+        std::fs::write(elsewhere.path().join(name), b"theirs").unwrap();
+    }
+    let store = Store::directory(folder.path()).unwrap();
+    Group::create(&store, "group", ZarrFormat::V3, &Map::new(), Existing::Refuse).unwrap();
+    symlink(elsewhere.path(), folder.path().join("group/link")).unwrap();
+    symlink(elsewhere.path(), folder.path().join("linked")).unwrap();
+    for path in ["group", "linked"] {
+        store.remove_node(path).unwrap();
+        assert!(!folder.path().join(path).exists(), "{path}");
+    }
+    for name in ["zarr.json", "data/zarr.json"] {
+        assert_eq!(std::fs::read(elsewhere.path().join(name)).unwrap(), b"theirs", "{name}");
+    }
 }

@@ -18,6 +18,9 @@ const TAIL_BYTES: u64 = 128 << 10;
 /// Bytes of a central directory at most: some five million members.
 const DIRECTORY_BYTES_MAX: u64 = 512 << 20;
 
+/// Bytes that a deflated member takes at most beyond an eighth more than what it holds, be that nothing.
+const DEFLATED_MORE_MAX: u64 = 64 << 10;
+
 /// How many times as long a DEFLATE stream can become, and some bytes.
 ///
 /// Source: zlib's "Technical Details", "Maximum Compression Factor": 1032:1.
@@ -251,7 +254,8 @@ impl Directory {
     pub(crate) fn span(&self, number: u32) -> Result<ByteRange, Error> {
         let member = self.member(number).ok_or_else(no_member)?;
         member.check()?;
-        let most = HEADER_BYTES + u64::from(member.name_len) + FIELD_BYTES_MAX + member.stored_len;
+        let most =
+            member.stored_len.saturating_add(HEADER_BYTES + u64::from(member.name_len) + FIELD_BYTES_MAX);
         Ok(ByteRange::Bounded { offset: member.header, len: most.min(member.end - member.header) })
     }
 
@@ -264,7 +268,7 @@ impl Directory {
         let member = self.member(number).ok_or_else(no_member)?;
         let found = header_len(stored, u64::from(member.name_len))?;
         // Both are below the archive's length: see `find_ends`.
-        if member.end - member.header < u64::from(found) + member.stored_len {
+        if member.end - member.header < member.stored_len.saturating_add(u64::from(found)) {
             return Err(corrupt("a member of the zip archive reaches into what follows it"));
         }
         member.header_len.store(found, Ordering::Relaxed);
@@ -333,9 +337,12 @@ impl Member {
     fn new(record: &Record<'_>, shift: u64) -> Result<Member, Error> {
         let name = || String::from_utf8_lossy(record.name);
         let inflated_max = record.stored_len.saturating_mul(INFLATION_MAX).saturating_add(INFLATION_MAX);
+        // What does not compress is stored in blocks, with five bytes for each: there are no longer ones of good reason.
+        let deflated_max = record.len.saturating_add(record.len / 8).saturating_add(DEFLATED_MORE_MAX);
         let is_sound = match record.method {
             STORED => record.flags & ENCRYPTED != 0 || record.len == record.stored_len,
-            _ => record.method != DEFLATED || record.len <= inflated_max,
+            DEFLATED => record.len <= inflated_max && record.stored_len <= deflated_max,
+            _ => true,
         };
         let header = record.header.checked_add(shift).filter(|_| is_sound).ok_or_else(|| {
             let (stored, len) = (record.stored_len, record.len);

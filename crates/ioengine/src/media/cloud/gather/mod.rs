@@ -290,24 +290,22 @@ impl Gather {
         let Some(at) = queue.iter().position(|want| want.number == number) else { return Vec::new() };
         let Some(first) = queue.remove(at) else { return Vec::new() };
         let (mut bytes, mut taken, mut others) = (first.len, vec![first], VecDeque::new());
-        while let Some(want) = queue.pop_front() {
-            let fits =
-                taken.len() < most && bytes + want.len <= BYTES_MAX && want.version == taken[0].version;
-            if fits {
+        while taken.len() < most
+            && let Some(want) = queue.pop_front()
+        {
+            if bytes + want.len <= BYTES_MAX && want.version == taken[0].version {
                 bytes += want.len;
                 taken.push(want);
             } else {
                 others.push_back(want);
             }
-            if most <= taken.len() {
-                break;
-            }
         }
-        others.append(queue);
-        if others.is_empty() {
-            waiting.remove(key);
-        } else {
+        if !others.is_empty() {
+            others.append(queue);
             *queue = others;
+        }
+        if queue.is_empty() {
+            waiting.remove(key);
         }
         drop(waiting);
         self.count.fetch_sub(taken.len(), Ordering::Relaxed);
@@ -344,7 +342,8 @@ impl Gather {
         // Not before: what refusals take says nothing of what answers take.
         let load = endpoint.answered(started);
         let first_byte = Instant::now();
-        let wanted: u64 = taken.iter().map(|taken| taken.want.len).sum();
+        let (wanted, spans): (u64, usize) =
+            (taken.iter().map(|taken| taken.want.len).sum(), spans_of(taken).len());
         let most =
             memory_len(2 * wanted + PART_OVERHEAD_BYTES * storage_len(taken.len())).unwrap_or(usize::MAX);
         let mut came = 0;
@@ -369,7 +368,10 @@ impl Gather {
         match (taken.is_empty(), reader.is_done()) {
             (true, _) => {
                 self.poor.store(0, Ordering::Relaxed);
-                self.proven.store(true, Ordering::Relaxed);
+                // Any server sends what turned out to be one range.
+                if 1 < spans {
+                    self.proven.store(true, Ordering::Relaxed);
+                }
             }
             (false, true) => self.note_poor(),
             (false, false) => return Err(Failure::again(TroubleKind::Transient, "the body ended early")),
@@ -401,6 +403,14 @@ impl Gather {
                 return Err(Failure::Again(Trouble {
                     kind: TroubleKind::Throttled,
                     cause: format!("the service answered {}", answer.status().as_u16()),
+                    asked: retry_after(answer.headers()),
+                }));
+            }
+            // As of one range: in a while, and not as many requests at once instead.
+            status if status.is_server_error() => {
+                return Err(Failure::Again(Trouble {
+                    kind: TroubleKind::Transient,
+                    cause: format!("the service answered {}", status.as_u16()),
                     asked: retry_after(answer.headers()),
                 }));
             }
