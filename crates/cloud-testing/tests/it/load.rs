@@ -101,7 +101,9 @@ fn a_batch_ends_at_its_deadline() {
         let options =
             RunOptions { deadline: Some(start + Duration::from_millis(500)), ..RunOptions::default() };
         let (right, result) = run(&stand, 50, 100, &options);
-        assert_eq!((right, result.unwrap_err().kind()), (0, ErrorKind::DeadlineExceeded));
+        // Of several ranges in one answer, those before the place where it stalls are there.
+        assert!(right < 100, "{right}");
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::DeadlineExceeded);
         assert!(Duration::from_millis(500) <= start.elapsed() && start.elapsed() < Duration::from_secs(20));
     });
 }
