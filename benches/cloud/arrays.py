@@ -18,6 +18,8 @@ from benches.runner.selections import output_bytes
 from benches.runner.workload import Case, load_workloads
 
 LATENCY_MS = 20.0
+# The links of 1 Gbit/s, by the section of the record that has them.
+BANDWIDTH_LATENCIES_MS = {"bandwidth": LATENCY_MS, "bandwidth-alone": 0.0}
 LINK_BYTES_PER_SECOND = 125_000_000
 KEY = "array.zarr"
 SWATH = "swath"
@@ -58,16 +60,23 @@ def latency(record: CloudRecord, settings: Settings) -> None:
 
 
 def bandwidth(record: CloudRecord, settings: Settings) -> None:
-    """Race on a link of 1 Gbit/s that all connections share."""
-    found: dict[str, Any] = {"latency_ms": LATENCY_MS, "bytes_per_second": LINK_BYTES_PER_SECOND}
-    record.found["bandwidth"] = found
-    link = Link(latency_ms=LATENCY_MS, bytes_per_second=LINK_BYTES_PER_SECOND)
+    """Race on a link of 1 Gbit/s that all connections share, with a latency and without."""
+    for section in ("bandwidth",) if settings.quick else BANDWIDTH_LATENCIES_MS:
+        over_link(section, record, settings)
+
+
+def over_link(section: str, record: CloudRecord, settings: Settings) -> None:
+    """Race on a link of 1 Gbit/s, with the latency of a section."""
+    latency_ms = BANDWIDTH_LATENCIES_MS[section]
+    found: dict[str, Any] = {"latency_ms": latency_ms, "bytes_per_second": LINK_BYTES_PER_SECOND}
+    record.found[section] = found
+    link = Link(latency_ms=latency_ms, bytes_per_second=LINK_BYTES_PER_SECOND)
     readers = (swath(SWATH, 0), tensorstore(256), zarr("fused"))
     for case in cases(("sat_blosc",) if settings.quick else ("sat_blosc", "sat_raw")):
         prepare([case], settings.data)
         found[case.name] = sizes(case, settings)
-        race("bandwidth", case, "web", link, readers, record, settings)
-        compare_checksums([row for row in record.of("bandwidth") if row.case == case.name])
+        race(section, case, "web", link, readers, record, settings)
+        compare_checksums([row for row in record.of(section) if row.case == case.name])
 
 
 def race(

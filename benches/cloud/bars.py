@@ -20,7 +20,8 @@ def bars(record: CloudRecord) -> list[Bar]:
     """Return every bar that the record's sections have."""
     return [
         *_latency(record),
-        *_bandwidth(record),
+        *_bandwidth(record, "bandwidth-alone"),
+        *_bandwidth(record, "bandwidth"),
         *_ranges(record),
         *_round_trips(record),
         *_epochs(record),
@@ -88,10 +89,10 @@ def _latency(record: CloudRecord) -> Iterator[Bar]:
             yield Bar("1", f"{reader}, share of the bound by latency", where, rate, 0.9)
 
 
-def _bandwidth(record: CloudRecord) -> Iterator[Bar]:
-    facts = record.found.get("bandwidth", {})
-    for case, server in places(record, "bandwidth"):
-        row = record.find("bandwidth", case, server, SWATH)
+def _bandwidth(record: CloudRecord, section: str) -> Iterator[Bar]:
+    facts = record.found.get(section, {})
+    for case, server in places(record, section):
+        row = record.find(section, case, server, SWATH)
         share = amplification = None
         if row is not None and row.first and not row.failed:
             rate = int(facts["bytes_per_second"])
@@ -100,7 +101,7 @@ def _bandwidth(record: CloudRecord) -> Iterator[Bar]:
             wire_bytes = row.median("wire_bytes")
             wanted = int(facts[case]["wanted_bytes"])
             amplification = None if wire_bytes is None else read_amplification(int(wire_bytes), wanted)
-        where = f"{case}, {server}"
+        where = f"{case}, {server}, {facts['latency_ms']:g} ms"
         yield Bar("2", "share of the link in bytes of bodies", where, share, 0.95)
         yield Bar("2", "bytes on the wire over stored bytes wanted", where, amplification, 1.3, below=True)
 

@@ -6,6 +6,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
+from benches.cloud.arrays import BANDWIDTH_LATENCIES_MS
 from benches.cloud.bars import bars, bound_seconds, median_of
 from benches.cloud.plots import draw_adaptation, draw_times
 from benches.cloud.record import CloudRecord, Row
@@ -47,8 +48,9 @@ def write_report(record: CloudRecord, docs: Path) -> None:
         draw_times(record, plots / "cloud-arrays.svg")
     if record.of("latency"):
         parts += latency_section(record)
-    if record.of("bandwidth"):
-        parts += bandwidth_section(record)
+    for over_link in BANDWIDTH_LATENCIES_MS:
+        if record.of(over_link):
+            parts += bandwidth_section(record, over_link)
     if record.of("ranges"):
         parts += ranges_section(record)
     for name, section in (
@@ -153,11 +155,11 @@ def latency_section(record: CloudRecord) -> list[str]:
     ]
 
 
-def bandwidth_section(record: CloudRecord) -> list[str]:
+def bandwidth_section(record: CloudRecord, section: str) -> list[str]:
     """Return the table of crops over a link that all connections share."""
-    facts = record.found["bandwidth"]
+    facts = record.found[section]
     rows = []
-    for row in record.of("bandwidth"):
+    for row in record.of(section):
         rate, wanted = int(facts["bytes_per_second"]), int(facts[row.case]["wanted_bytes"])
         shares = [one["body_bytes"] / one["seconds"] / rate for one in row.first]
         again = [one["body_bytes"] / one["seconds"] / rate for one in row.again]
@@ -184,7 +186,7 @@ def bandwidth_section(record: CloudRecord) -> list[str]:
         "The share counts bytes of bodies over the whole pass, round trips included; the amplification counts"
         " all bytes on the wire over the stored bytes of the chunks that the crops touch, each chunk once."
     )
-    return [title, markdown(head, rows), note, absences(record, "bandwidth")]
+    return [title, markdown(head, rows), note, absences(record, section)]
 
 
 def ranges_section(record: CloudRecord) -> list[str]:

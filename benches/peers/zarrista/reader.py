@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import override
 
-from zarrista import Array
+from zarrista import Array, FixedLengthTensor
 from zarrista.store import FilesystemStore
 
 from benches.readers.protocol import ArrayReader, Case, Selection, Values, main
@@ -31,7 +31,9 @@ class ZarristaReader(ArrayReader):
 
     @override
     def read_one(self, selection: Selection, out: Values) -> None:
-        out[...] = self.array.retrieve_array_subset(selection).to_numpy()
+        tensor = self.array.retrieve_array_subset(selection)
+        assert isinstance(tensor, FixedLengthTensor), "wanted numbers"
+        out[...] = tensor.to_numpy()
 
 
 def open_array(case: Case, variant: str) -> ArrayReader:
