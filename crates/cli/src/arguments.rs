@@ -4,7 +4,7 @@ use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 
-/// Read huge Zarr arrays by random crops: what is stored, what a selection holds, how fast crops are read.
+/// Read huge Zarr arrays by random crops: what is stored, what a selection holds, how fast crops are read, what is wrong.
 #[derive(Parser)]
 #[command(name = "swath", version, max_term_width = 100)]
 struct Arguments {
@@ -21,6 +21,15 @@ pub(crate) enum Command {
     Read(crate::read::Arguments),
     /// Measure how fast random crops of an array are read.
     Bench(crate::bench::Arguments),
+    /// Read and decode everything that is stored, and list what is wrong.
+    Validate(crate::validate::Arguments),
+}
+
+impl Command {
+    /// The exit code of the command where it could not be done.
+    pub(crate) fn trouble(&self) -> u8 {
+        1
+    }
 }
 
 /// What the command line came to.
@@ -40,7 +49,9 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Parsed {
         Err(error) => match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Parsed::Show(error.to_string()),
             ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-                Parsed::Wrong("wanted a command: info, read or bench (see `swath --help`)".to_owned())
+                Parsed::Wrong(
+                    "wanted a command: info, read, bench or validate (see `swath --help`)".to_owned(),
+                )
             }
             _ => Parsed::Wrong(one_line(&error.to_string())),
         },
@@ -80,7 +91,7 @@ mod tests {
         assert!(
             wrong(&["swath", "info", "a", "--jsn"]).contains("; tip: a similar argument exists: '--json'")
         );
-        assert!(wrong(&["swath"]).contains("info, read or bench"));
+        assert!(wrong(&["swath"]).contains("info, read, bench"));
         assert!(!wrong(&["swath", "bench", "a", "--crop", "4,x"]).contains('\n'));
     }
 }

@@ -1,5 +1,6 @@
 //! How a command ends: one line on standard error, and an exit code.
 
+use crate::verdict::Verdict;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
@@ -15,14 +16,15 @@ impl std::fmt::Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
-/// The exit code of a command's result, after its error, if any, was printed.
-pub(crate) fn exit_code(result: anyhow::Result<()>) -> ExitCode {
+/// The exit code of a command's result, after its error, if any, was printed: `trouble` stands for an error.
+pub(crate) fn exit_code(result: anyhow::Result<Verdict>, trouble: u8) -> ExitCode {
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(Verdict::Fine) => ExitCode::SUCCESS,
+        Ok(Verdict::Wrong) => ExitCode::from(1),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             say(&error.to_string());
-            ExitCode::from(if is_interrupt(&error) { 130 } else { 1 })
+            ExitCode::from(if is_interrupt(&error) { 130 } else { trouble })
         }
     }
 }

@@ -53,8 +53,13 @@ pub(crate) fn array(place: &Place) -> anyhow::Result<Array> {
 
 /// The directory that holds the chunks of an array of local files, or the archive that does.
 pub(crate) fn directory(array: &Array) -> PathBuf {
-    let root = PathBuf::from(array.store().name());
-    if array.path().is_empty() || root.is_file() { root } else { root.join(array.path()) }
+    folder(array.store().name(), array.path())
+}
+
+/// The directory of a node at `path` of a local store, or the archive that it is in.
+pub(crate) fn folder(store: &str, path: &str) -> PathBuf {
+    let root = PathBuf::from(store);
+    if path.is_empty() || root.is_file() { root } else { root.join(path) }
 }
 
 /// `<name> holds a, b, c`.

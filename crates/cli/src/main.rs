@@ -1,7 +1,8 @@
-//! The `swath` command line: what a Zarr hierarchy holds, what a selection reads to, how fast crops of it are read.
+//! The `swath` command line: what a Zarr hierarchy holds, what a selection reads to, how fast crops of it are read, and
+//! whether all of it is sound.
 //!
 //! This crate knows arguments, terminals and figures; reading itself is the library's. Exit codes: 0 done (a reader
-//! that closed our output early included), 1 failed, 2 wrong usage, 130 interrupted.
+//! that closed our output early included), 1 failed, or found what is wrong, 2 wrong usage, 130 interrupted.
 
 #![forbid(unsafe_code)]
 
@@ -17,6 +18,7 @@ mod failure;
 mod info;
 mod info_text;
 mod interrupt;
+mod leftovers;
 mod locate;
 mod npy;
 mod npy_file;
@@ -32,32 +34,43 @@ mod read_report;
 mod statistics;
 mod step_chart;
 mod tree;
+mod validate;
+mod validate_report;
+mod verdict;
 
 use arguments::{Command, Parsed};
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
+use verdict::Verdict;
 
 fn main() -> ExitCode {
     match arguments::parse(std::env::args_os()) {
-        Parsed::Run(command) => failure::exit_code(run(command)),
-        Parsed::Show(text) => failure::exit_code(show(&text)),
+        Parsed::Run(command) => {
+            let trouble = command.trouble();
+            failure::exit_code(run(command), trouble)
+        }
+        Parsed::Show(text) => failure::exit_code(show(&text), 1),
         Parsed::Wrong(line) => failure::usage(&line),
     }
 }
 
-fn run(command: Command) -> anyhow::Result<()> {
+fn run(command: Command) -> anyhow::Result<Verdict> {
     let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut verdict = Verdict::Fine;
     match command {
         Command::Info(arguments) => info::run(&arguments, &mut out)?,
         Command::Read(arguments) => read::run(&arguments, &mut out)?,
         Command::Bench(arguments) => bench::run(&arguments, &mut out)?,
+        Command::Validate(arguments) => verdict = validate::run(&arguments, &mut out)?,
     }
-    Ok(out.flush()?)
+    out.flush()?;
+    Ok(verdict)
 }
 
 /// Help and version are what was asked for, so they go to standard output.
-fn show(text: &str) -> anyhow::Result<()> {
+fn show(text: &str) -> anyhow::Result<Verdict> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
-    Ok(out.flush()?)
+    out.flush()?;
+    Ok(Verdict::Fine)
 }

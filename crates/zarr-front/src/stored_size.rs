@@ -5,7 +5,7 @@ use crate::store::{Store, join};
 use swath_ioengine::Entry;
 
 /// Names that are metadata, not chunks.
-const DOCUMENTS: [&str; 5] = ["zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata"];
+pub(crate) const DOCUMENTS: [&str; 5] = ["zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata"];
 
 /// Bytes and number of the objects below `path` that are not metadata.
 pub(crate) fn stored_size(store: &Store, path: &str) -> Result<(u64, u64), Error> {

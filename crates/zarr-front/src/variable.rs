@@ -146,7 +146,8 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    fn new(fill: &[u8]) -> Contents {
+    /// Of an array with this fill value; no chunk yet.
+    pub(crate) fn new(fill: &[u8]) -> Contents {
         Contents { chunks: Mutex::new(vec![fill.to_vec()]) }
     }
 

@@ -11,4 +11,5 @@ mod stored;
 mod swath;
 mod url;
 mod usage;
+mod validate;
 mod web;

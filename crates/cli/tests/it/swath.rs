@@ -40,6 +40,12 @@ impl Ran {
         serde_json::from_str(&text).unwrap()
     }
 
+    /// The output of a run that found what is wrong and had nothing to say besides.
+    pub(crate) fn found(self) -> String {
+        assert_eq!((self.code, self.stderr.as_str()), (Some(1), ""));
+        String::from_utf8(self.stdout).unwrap()
+    }
+
     /// The one line on standard error of a run that failed with this code and printed nothing.
     pub(crate) fn error(self, code: i32) -> String {
         assert_eq!((self.code, self.stdout.len()), (Some(code), 0), "{}", self.stderr);

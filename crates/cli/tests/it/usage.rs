@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 fn wrong_usage_exits_with_2() {
     let folder = hierarchy();
     let cases: [(&[&str], &str); 17] = [
-        (&[], "info, read or bench"),
+        (&[], "info, read, bench"),
         (&["inspect"], "inspect"),
         (&["info"], "<PATH>"),
         (&["info", ".", "--jsn"], "--json"),

@@ -1,0 +1,96 @@
+//! Files that killed writers left in a local directory: not yet named as what they were to become, so that nobody reads
+//! them.
+
+use std::fs::{self, Metadata};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// A file that a writer began and did not name.
+#[derive(Debug)]
+pub(crate) struct Leftover {
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: u64,
+    /// Since it was last written to.
+    age: Duration,
+}
+
+/// When nobody is writing such a file any more: a writer names it as soon as its bytes are there. The library removes
+/// what it stumbles upon by the same rule.
+const ABANDONED: Duration = Duration::from_hours(24);
+
+/// Folders nested deeper are a loop.
+const DEPTH_MAX: usize = 512;
+
+impl Leftover {
+    /// Whether nobody can be writing it any more.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        ABANDONED < self.age
+    }
+
+    /// Removes the file; nothing happens where it is gone already.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operating system.
+    pub(crate) fn remove(&self) -> std::io::Result<()> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Every such file below a folder, sorted by path. Links are not followed, and folders that cannot be listed passed over.
+pub(crate) fn leftovers(folder: &Path) -> Vec<Leftover> {
+    let mut found = Vec::new();
+    collect(folder, 0, &mut found);
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found
+}
+
+fn collect(folder: &Path, depth: usize, found: &mut Vec<Leftover>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() && depth < DEPTH_MAX {
+            collect(&entry.path(), depth + 1, found);
+        } else if kind.is_file()
+            && entry.file_name().to_str().is_some_and(is_leftover)
+            && let Ok(metadata) = entry.metadata()
+        {
+            found.push(Leftover { path: entry.path(), bytes: metadata.len(), age: age(&metadata) });
+        }
+    }
+}
+
+fn age(metadata: &Metadata) -> Duration {
+    let written = metadata.modified().ok();
+    written.and_then(|written| SystemTime::now().duration_since(written).ok()).unwrap_or_default()
+}
+
+/// True for the names that swath gives (`.swath-part-PROCESS-NUMBER`) and zarr-python does (`NAME.HEX.partial`).
+fn is_leftover(name: &str) -> bool {
+    let is_hex = |text: &str| text.len() == 32 && text.chars().all(|c| c.is_ascii_hexdigit());
+    let of_zarr_python = || {
+        let stem = name.strip_suffix(".partial")?;
+        let (_, hex) = stem.rsplit_once('.')?;
+        is_hex(hex).then_some(())
+    };
+    name.starts_with(".swath-part-") || of_zarr_python().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_writers_name_so_is_a_leftover() {
+        let hex = "0123456789abcdef0123456789abcdef";
+        for name in [".swath-part-17-3", &format!("0.{hex}.partial"), &format!("zarr.{hex}.partial")] {
+            assert!(is_leftover(name), "{name}");
+        }
+        for name in ["0", "0.partial", "zarr.json", &format!("{hex}.partial.txt"), "swath-part-1-1"] {
+            assert!(!is_leftover(name), "{name}");
+        }
+    }
+}
