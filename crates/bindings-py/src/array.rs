@@ -1,6 +1,6 @@
 //! `swath.Array`.
 
-use crate::errors::raised;
+use crate::errors::{raised, warn};
 use crate::indexers::{BlockIndex, OIndex, VIndex};
 use crate::info::Info;
 use crate::location::{Lazy, Location};
@@ -90,6 +90,17 @@ impl Opened {
         chain.iter().zip(self.array.codecs())
     }
 
+    fn warn_of_python_codecs(&self, py: Python<'_>) -> PyResult<()> {
+        let codecs = self.codecs().map(|(codec, _)| codec);
+        let slow: Vec<&str> =
+            codecs.filter(|codec| matches!(codec, Codec::Registered(_))).map(Codec::name).collect();
+        if slow.is_empty() {
+            return Ok(());
+        }
+        let message = format!("{}: decoded by Python, which is slow: codec {}", self.name, slow.join(", "));
+        warn(py, &message)
+    }
+
     fn chunk_grid(&self) -> impl Iterator<Item = u64> {
         let axes = self.array.shape().iter().zip(self.array.chunk_shape());
         axes.map(|(length, extent)| length.div_ceil((*extent).max(1)))
@@ -97,9 +108,11 @@ impl Opened {
 }
 
 impl Array {
-    pub(crate) fn opened(location: Location, array: swath::Array) -> Array {
+    /// An array that was opened just now: codecs of it that are Python's are warned of.
+    pub(crate) fn opened(py: Python<'_>, location: Location, array: swath::Array) -> PyResult<Array> {
         let opened = Opened::new(&location, array);
-        Array { lazy: Lazy::opened(location, opened) }
+        opened.warn_of_python_codecs(py)?;
+        Ok(Array { lazy: Lazy::opened(location, opened) })
     }
 
     pub(crate) fn unopened(location: Location) -> Array {

@@ -40,7 +40,7 @@ pub(crate) fn array<'py>(
     let made = made.map_err(|error| raised(py, &error))?;
     let stores_empty = wanted.get("write_empty_chunks") == Some(&Value::Bool(true));
     let location = location.clone().with_access(Access { stores_empty, ..Access::WRITABLE });
-    let array = Bound::new(py, Array::opened(location, made))?;
+    let array = Bound::new(py, Array::opened(py, location, made)?)?;
     if !data.is_none() {
         array.set_item(PyEllipsis::get(py), data)?;
     }

@@ -24,6 +24,7 @@ mod location;
 mod open;
 mod output;
 mod plain_slice;
+mod python_codec;
 mod read;
 mod remote;
 mod selection;
@@ -36,6 +37,8 @@ use pyo3::prelude::*;
 /// The native part of swath; import `swath` instead.
 #[pymodule(name = "_swath", gil_used = true)]
 mod module {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::array::{Array, ArrayIterator};
     #[pymodule_export]
@@ -60,4 +63,10 @@ mod module {
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::python_codec::register();
+        Ok(())
+    }
 }

@@ -173,7 +173,7 @@ pub(crate) fn open_array<'py>(
     let (mode, location) = location(mode, url, storage_options, caches)?;
     if let Some(array) = existing(py, mode, &location, swath::Array::open_in)? {
         refuse_creation(mode, &location, creation)?;
-        return Bound::new(py, Array::opened(location, array));
+        return Bound::new(py, Array::opened(py, location, array)?);
     }
     make_array(py, mode, &location, creation)
 }
@@ -291,7 +291,7 @@ pub(crate) fn wrap<'py>(py: Python<'py>, location: &Location, node: Node) -> PyR
     match node {
         Node::Array(array) => {
             let location = location.with_path(array.path());
-            Array::opened(location, array).into_bound_py_any(py)
+            Array::opened(py, location, array)?.into_bound_py_any(py)
         }
         Node::Group(group) => {
             let location = location.with_path(group.path());

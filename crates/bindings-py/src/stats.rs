@@ -1,5 +1,6 @@
 //! What the engine counted.
 
+use crate::python_codec;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use swath::Store;
@@ -12,7 +13,8 @@ use swath::ioengine::Engine;
 /// dict
 ///     The engine's counters since its first read, all int but: `latency`, a list of how many
 ///     physical reads took less than 1, 2, 4, ... microseconds; `drivers`, a list of what reads files
-///     and why; `read_amplification`, a float, bytes fetched for each byte wanted.
+///     and why; `read_amplification`, a float, bytes fetched for each byte wanted. `python_codec_calls`
+///     are chunks that were decoded or encoded by codecs of numcodecs or zarr-python.
 ///
 /// Examples
 /// --------
@@ -48,6 +50,7 @@ pub(crate) fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     for (name, count) in counters {
         dict.set_item(name, count)?;
     }
+    dict.set_item("python_codec_calls", python_codec::calls())?;
     dict.set_item("read_amplification", stats.read_amplification())?;
     dict.set_item("latency", stats.latency.to_vec())?;
     dict.set_item("drivers", &stats.drivers)?;

@@ -18,6 +18,7 @@ use crate::lz4::Lz4Codec;
 use crate::lzma::LzmaCodec;
 use crate::pack_bits::PackBitsCodec;
 use crate::pcodec::PcodecCodec;
+use crate::registered::{RegisteredCodec, find_registered};
 use crate::reshape::ReshapeCodec;
 use crate::shuffle::ShuffleCodec;
 use crate::transpose::TransposeCodec;
@@ -77,6 +78,8 @@ pub enum Codec {
     Checksum(ChecksumCodec),
     /// Elements of any length: the array->bytes codec of [`VariableChain`](crate::VariableChain).
     Variable(VariableCodec),
+    /// One of the program's own: [`register_codecs`](crate::register_codecs).
+    Registered(RegisteredCodec),
 }
 
 /// Between what a codec stands, in the order that a chain has them in.
@@ -103,7 +106,7 @@ impl Codec {
     ///
     /// # Errors
     ///
-    /// `Unsupported`, naming the codec, for a name that this crate does not know. `Invalid`, naming codec, field, what
+    /// `Unsupported`, naming the codec, for a name that neither this crate nor a registered finder knows. `Invalid`, naming codec, field, what
     /// was wanted and what was found, for a configuration that does not fit.
     pub fn from_v3(name: &str, configuration: &Value) -> Result<Self, Error> {
         match name {
@@ -116,7 +119,15 @@ impl Codec {
             "squeeze" | "zarrs.squeeze" => {
                 Configuration::new("squeeze", configuration, &[]).map(|_| Self::Squeeze)
             }
-            _ => Self::from_bare_name(name.strip_prefix("numcodecs.").unwrap_or(name), name, configuration),
+            _ => {
+                let bare = name.strip_prefix("numcodecs.").unwrap_or(name);
+                Self::from_bare_name(
+                    bare,
+                    name,
+                    configuration,
+                    || json!({"name": name, "configuration": configuration}),
+                )
+            }
         }
     }
 
@@ -127,7 +138,7 @@ impl Codec {
     /// As for [`from_v3`](Self::from_v3); `Invalid` also when there is no `id`.
     pub fn from_v2(entry: &Value) -> Result<Self, Error> {
         match entry.get("id").and_then(Value::as_str) {
-            Some(id) => Self::from_bare_name(id, id, entry),
+            Some(id) => Self::from_bare_name(id, id, entry, || entry.clone()),
             None => Err(Error::invalid(
                 "chain",
                 format!("wanted a codec: an object with a string `id`, found {entry}"),
@@ -135,7 +146,13 @@ impl Codec {
         }
     }
 
-    fn from_bare_name(bare: &str, name: &str, configuration: &Value) -> Result<Self, Error> {
+    /// The codec of this name, or what is registered for the metadata entry.
+    fn from_bare_name(
+        bare: &str,
+        name: &str,
+        configuration: &Value,
+        entry: impl FnOnce() -> Value,
+    ) -> Result<Self, Error> {
         match bare {
             "gzip" => GzipCodec::from_json(configuration).map(Self::Gzip),
             "zlib" => ZlibCodec::from_json(configuration).map(Self::Zlib),
@@ -155,7 +172,10 @@ impl Codec {
             _ => match (ChecksumCodec::from_json(bare, configuration), VariableCodec::from_name(bare)) {
                 (Some(checksum), _) => checksum.map(Self::Checksum),
                 (None, Some(codec)) => codec.checked(configuration).map(Self::Variable),
-                (None, None) => Err(Error::unsupported(name.to_owned(), KNOWN)),
+                (None, None) => match find_registered(&entry()) {
+                    Some(codec) => codec.map(Self::Registered),
+                    None => Err(Error::unsupported(name.to_owned(), KNOWN)),
+                },
             },
         }
     }
@@ -187,6 +207,7 @@ impl Codec {
             | Self::Lzma(_)
             | Self::Shuffle(_)
             | Self::Checksum(_) => CodecClass::BytesToBytes,
+            Self::Registered(codec) => codec.class(),
         }
     }
 
@@ -221,7 +242,7 @@ impl Codec {
 
     /// The codec's short name, without a prefix.
     #[must_use]
-    pub fn name(&self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
             Self::Bytes(_) => "bytes",
             Self::Transpose(_) => "transpose",
@@ -246,6 +267,7 @@ impl Codec {
             Self::Shuffle(_) => "shuffle",
             Self::Checksum(codec) => codec.algorithm.name(),
             Self::Variable(codec) => codec.name(),
+            Self::Registered(codec) => codec.name(),
         }
     }
 
@@ -279,6 +301,7 @@ impl Codec {
             Self::Shuffle(codec) => ("numcodecs.shuffle", codec.to_json()),
             Self::Checksum(codec) => (codec.v3_name(), codec.to_json()),
             Self::Variable(codec) => (codec.name(), Value::Null),
+            Self::Registered(codec) => return codec.to_v3(),
         };
         if configuration.is_null() {
             json!({"name": name})
@@ -311,7 +334,9 @@ impl Codec {
             Self::Bz2(codec) => codec.describe(),
             Self::Lzma(codec) => codec.describe(),
             Self::Shuffle(codec) => codec.describe(),
-            Self::Squeeze | Self::PackTruth | Self::Checksum(_) | Self::Variable(_) => self.name().to_owned(),
+            Self::Squeeze | Self::PackTruth | Self::Checksum(_) | Self::Variable(_) | Self::Registered(_) => {
+                self.name().to_owned()
+            }
         }
     }
 }

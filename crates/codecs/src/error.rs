@@ -70,7 +70,10 @@ impl Error {
     }
 
     #[cold]
-    pub(crate) fn corrupt(codec: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn corrupt(
+        codec: impl Into<Cow<'static, str>>,
+        message: impl Into<Cow<'static, str>>,
+    ) -> Self {
         Self::new(ErrorKind::Corrupt, codec, message)
     }
 

@@ -1179,7 +1179,8 @@ def stats() -> dict[str, Any]:
     dict
         The engine's counters since its first read, all int but: `latency`, a list of how many
         physical reads took less than 1, 2, 4, ... microseconds; `drivers`, a list of what reads files
-        and why; `read_amplification`, a float, bytes fetched for each byte wanted.
+        and why; `read_amplification`, a float, bytes fetched for each byte wanted. `python_codec_calls`
+        are chunks that were decoded or encoded by codecs of numcodecs or zarr-python.
 
     Examples
     --------

@@ -155,8 +155,10 @@ fn stages(
             None
         }
     };
+    // What follows `bytes` encodes the elements themselves.
+    let mut content = (matches!(first, Codec::Bytes(_)) && swap_unit_bytes.is_none()).then_some(layout);
     for codec in rest {
-        push(StageCodec::bytes_to_bytes(codec))?;
+        push(StageCodec::bytes_to_bytes(codec, content.take()))?;
     }
     Ok((stages, swap_unit_bytes))
 }

@@ -5,7 +5,7 @@ use super::filtered::Filtered;
 use crate::blosc::{self, BloscCodec};
 use crate::bz2::Bz2Codec;
 use crate::checksum::{CHECKSUM_BYTES, ChecksumCodec};
-use crate::codec::Codec;
+use crate::codec::{Codec, CodecClass};
 use crate::error::{Error, Wanted};
 use crate::gzip::GzipCodec;
 use crate::layout::ChunkLayout;
@@ -14,6 +14,7 @@ use crate::lz4::{self, Lz4Codec};
 use crate::lzma::LzmaCodec;
 use crate::pack_bits::PackBitsStage;
 use crate::pcodec::PcodecStage;
+use crate::registered::{RegisteredCodec, registered_bytes_max};
 use crate::scratch::Contexts;
 use crate::shuffle::ShuffleCodec;
 use crate::zlib::ZlibCodec;
@@ -40,11 +41,21 @@ pub(super) enum StageCodec {
     Filtered(Box<Filtered>),
     PackBits(PackBitsStage),
     Pcodec(PcodecStage),
+    Registered(Box<RegisteredStage>),
+}
+
+/// A codec of the program's own.
+#[derive(Debug, Clone)]
+pub(super) struct RegisteredStage {
+    codec: RegisteredCodec,
+    /// What it encodes, where that is elements in native order.
+    content: Option<ChunkLayout>,
 }
 
 impl StageCodec {
-    /// The stage of a bytes->bytes codec; `None` for others.
-    pub(super) fn bytes_to_bytes(codec: &Codec) -> Option<Self> {
+    /// The stage of a bytes->bytes codec; `None` for others. `content` is what it encodes, where that is elements in native
+    /// order.
+    pub(super) fn bytes_to_bytes(codec: &Codec, content: Option<&ChunkLayout>) -> Option<Self> {
         match codec {
             Codec::Gzip(codec) => Some(Self::Gzip(*codec)),
             Codec::Zlib(codec) => Some(Self::Zlib(*codec)),
@@ -55,6 +66,9 @@ impl StageCodec {
             Codec::Lzma(codec) => Some(Self::Lzma(codec.clone())),
             Codec::Shuffle(codec) => Some(Self::Shuffle(*codec)),
             Codec::Checksum(codec) => Some(Self::Checksum(*codec)),
+            Codec::Registered(codec) if codec.class() == CodecClass::BytesToBytes => {
+                Some(Self::registered(codec, content))
+            }
             _ => None,
         }
     }
@@ -65,8 +79,13 @@ impl StageCodec {
         match codec {
             Codec::PackBits(codec) => codec.compile(layout).map(|stage| Some(Self::PackBits(stage))),
             Codec::Pcodec(codec) => codec.compile(layout.element).map(|stage| Some(Self::Pcodec(stage))),
+            Codec::Registered(codec) => Ok(Some(Self::registered(codec, Some(layout)))),
             _ => Ok(None),
         }
+    }
+
+    fn registered(codec: &RegisteredCodec, content: Option<&ChunkLayout>) -> Self {
+        Self::Registered(Box::new(RegisteredStage { codec: codec.clone(), content: content.cloned() }))
     }
 }
 
@@ -104,6 +123,9 @@ impl Stage {
             (StageCodec::Filtered(filtered), _) => filtered.stored(),
             (StageCodec::PackBits(codec), _) => Ok(Wanted::Exactly(codec.stored_bytes())),
             (StageCodec::Pcodec(codec), wanted) => stored(at_most(codec.encoded_bytes_max(wanted.bytes()))),
+            (StageCodec::Registered(_), wanted) => {
+                stored(at_most(registered_bytes_max(wanted.bytes() as u64)))
+            }
             (StageCodec::Lz4(_), Wanted::Exactly(bytes)) if lz4::DECODED_BYTES_MAX < bytes => {
                 Err(too_long_for("lz4", lz4::DECODED_BYTES_MAX, bytes))
             }
@@ -134,6 +156,10 @@ impl Stage {
             StageCodec::Filtered(filtered) => filtered.decode(source, target, contexts),
             StageCodec::PackBits(codec) => codec.decode(source, target),
             StageCodec::Pcodec(codec) => codec.decode(source, target, wanted),
+            StageCodec::Registered(stage) => {
+                let room = wanted.bytes().min(target.len());
+                stage.codec.decode(source, stage.content.as_ref(), &mut target[..room], wanted)
+            }
             StageCodec::Checksum(codec) => {
                 let (content, checksum) = codec.split(source)?;
                 wanted.check(codec.algorithm.name(), content.len())?;
@@ -167,6 +193,7 @@ impl Stage {
                 Ok(())
             }
             StageCodec::Pcodec(codec) => codec.encode(source, target),
+            StageCodec::Registered(stage) => stage.codec.encode(source, stage.content.as_ref(), target),
             StageCodec::Checksum(codec) => {
                 codec.encode(source, target);
                 Ok(())

@@ -73,7 +73,7 @@ impl VariableChain {
             Some((other, _)) => {
                 let message =
                     "wanted one of vlen-utf8, vlen-bytes and vlen-array behind codecs that move axes";
-                return Err(Error::unsupported(other.name(), message));
+                return Err(Error::unsupported(other.name().to_owned(), message));
             }
             None => {
                 return Err(Error::invalid(
@@ -84,8 +84,11 @@ impl VariableChain {
         };
         let mut stages = Vec::with_capacity(rest.len());
         for codec in rest {
-            let stage = StageCodec::bytes_to_bytes(codec).ok_or_else(|| {
-                Error::invalid(codec.name(), format!("wanted bytes->bytes codecs behind {}", first.name()))
+            let stage = StageCodec::bytes_to_bytes(codec, None).ok_or_else(|| {
+                Error::invalid(
+                    codec.name().to_owned(),
+                    format!("wanted bytes->bytes codecs behind {}", first.name()),
+                )
             })?;
             stages.push(stage);
         }
