@@ -87,7 +87,7 @@ impl Opened {
             ArrayCodecs::Chain(chain) => chain.as_slice(),
             ArrayCodecs::Sharding(_) => &[],
         };
-        chain.iter().zip(self.array.codecs())
+        chain.iter().map(|codec| (codec, codec.describe()))
     }
 
     fn warn_of_python_codecs(&self, py: Python<'_>) -> PyResult<()> {

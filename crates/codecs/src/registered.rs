@@ -35,6 +35,13 @@ pub trait CodecCode: Send + Sync {
         content: Option<&ChunkLayout>,
         target: &mut Vec<u8>,
     ) -> Result<(), String>;
+
+    /// The most bytes that a sound chunk of so many bytes is encoded to: longer ones are not read.
+    ///
+    /// Unless the codec says otherwise that is much more than compressors need: four times the content, and 64 KiB.
+    fn encoded_bytes_max(&self, decoded_bytes: u64) -> u64 {
+        decoded_bytes.saturating_mul(4).saturating_add(64 << 10)
+    }
 }
 
 /// A codec of the program's own: see [`register_codecs`].
@@ -77,6 +84,10 @@ impl RegisteredCodec {
         }
     }
 
+    pub(crate) fn encoded_bytes_max(&self, decoded_bytes: u64) -> u64 {
+        self.code.encoded_bytes_max(decoded_bytes)
+    }
+
     pub(crate) fn decode(
         &self,
         source: &[u8],
@@ -105,12 +116,6 @@ impl RegisteredCodec {
         let encoded = self.code.encode(source, content, target);
         encoded.map_err(|message| Error::invalid(self.name().to_owned(), message))
     }
-}
-
-/// The most bytes that a registered codec is taken to make of `decoded_bytes`: nothing is known of it, so much more than
-/// compressors need.
-pub(crate) fn registered_bytes_max(decoded_bytes: u64) -> u64 {
-    decoded_bytes.saturating_mul(4).saturating_add(64 << 10)
 }
 
 impl fmt::Debug for RegisteredCodec {

@@ -4,6 +4,7 @@ use crate::data_type::{ForeignUnits, swap_units};
 use crate::metadata::transposed;
 use crate::metadata::{ArrayCodecs, ArrayMetadata, IndexLocation, Sharding};
 use crate::raveling::{cell_count, unravel};
+use crate::shard_codec::{ShardElements, whole_shard_codecs};
 use crate::variable::fill_place;
 use crate::{DataType, Error, ErrorKind};
 use swath_codecs::{Chain, ChunkLayout, Codec, Element, NumberType, VariableChain, VariableElements};
@@ -75,7 +76,9 @@ impl Compiled {
             codecs: Vec::new(),
             levels: Vec::new(),
         };
-        unfolded.unfold(metadata.codecs())?;
+        let data_type = metadata.data_type();
+        let elements = ShardElements { data_type, fill: metadata.fill_value().bytes() };
+        unfolded.unfold(metadata.codecs(), elements)?;
         let Unfolded { chunk_shape, codecs, mut levels, .. } = unfolded;
         let chunks_per_object: Vec<u64> =
             object_shape.iter().zip(&chunk_shape).map(|(object, chunk)| object / (*chunk).max(1)).collect();
@@ -247,7 +250,7 @@ struct Unfolded {
 }
 
 impl Unfolded {
-    fn unfold(&mut self, codecs: &ArrayCodecs) -> Result<(), Error> {
+    fn unfold(&mut self, codecs: &ArrayCodecs, elements: ShardElements<'_>) -> Result<(), Error> {
         let sharding = match codecs {
             ArrayCodecs::Chain(codecs) => {
                 self.codecs.extend(codecs.iter().cloned());
@@ -255,8 +258,10 @@ impl Unfolded {
             }
             ArrayCodecs::Sharding(sharding) => sharding,
         };
-        if let Some(codec) = sharding.outer.first() {
-            return Err(Error::unsupported(format!("codec `{}` behind `sharding_indexed`", codec.name())));
+        if !sharding.outer.is_empty() {
+            let shape: Vec<u64> = self.frame.iter().map(|axis| self.chunk_shape[*axis]).collect();
+            self.codecs.extend(whole_shard_codecs(sharding, &shape, elements)?);
+            return Ok(());
         }
         for codec in &sharding.transposes {
             self.frame = transposed(codec, &self.frame, "codecs")?;
@@ -264,7 +269,7 @@ impl Unfolded {
         }
         let level = self.level(sharding)?;
         self.levels.push(level);
-        self.unfold(&sharding.codecs)
+        self.unfold(&sharding.codecs, elements)
     }
 
     fn level(&mut self, sharding: &Sharding) -> Result<Level, Error> {
@@ -299,7 +304,7 @@ impl Unfolded {
 }
 
 /// From the stored bytes of an index of so many entries to the index, and how many bytes those are.
-fn index_chain(sharding: &Sharding, entries: &[u64]) -> Result<(Chain, u64), Error> {
+pub(crate) fn index_chain(sharding: &Sharding, entries: &[u64]) -> Result<(Chain, u64), Error> {
     let mut shape = entries.to_vec();
     shape.push(2);
     let layout = ChunkLayout { shape, element: Element::number(NumberType::UInt64) };

@@ -14,7 +14,7 @@ use crate::lz4::{self, Lz4Codec};
 use crate::lzma::LzmaCodec;
 use crate::pack_bits::PackBitsStage;
 use crate::pcodec::PcodecStage;
-use crate::registered::{RegisteredCodec, registered_bytes_max};
+use crate::registered::RegisteredCodec;
 use crate::scratch::Contexts;
 use crate::shuffle::ShuffleCodec;
 use crate::zlib::ZlibCodec;
@@ -123,8 +123,8 @@ impl Stage {
             (StageCodec::Filtered(filtered), _) => filtered.stored(),
             (StageCodec::PackBits(codec), _) => Ok(Wanted::Exactly(codec.stored_bytes())),
             (StageCodec::Pcodec(codec), wanted) => stored(at_most(codec.encoded_bytes_max(wanted.bytes()))),
-            (StageCodec::Registered(_), wanted) => {
-                stored(at_most(registered_bytes_max(wanted.bytes() as u64)))
+            (StageCodec::Registered(stage), wanted) => {
+                stored(at_most(stage.codec.encoded_bytes_max(wanted.bytes() as u64)))
             }
             (StageCodec::Lz4(_), Wanted::Exactly(bytes)) if lz4::DECODED_BYTES_MAX < bytes => {
                 Err(too_long_for("lz4", lz4::DECODED_BYTES_MAX, bytes))

@@ -148,7 +148,7 @@ fn stored_axes(codec: &Codec, rank: usize, field: &str) -> Result<Vec<usize>, Er
     }
 }
 
-pub(super) fn is_transpose(codec: &Codec) -> bool {
+pub(crate) fn is_transpose(codec: &Codec) -> bool {
     matches!(codec, Codec::Transpose(_))
 }
 

@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 
 pub use array::ArrayMetadata;
 pub use codecs::ArrayCodecs;
-pub(crate) use codecs::transposed;
+pub(crate) use codecs::{is_transpose, transposed};
 pub use consolidated::{Consolidated, ConsolidatedNode};
 pub use group::GroupMetadata;
 pub use sharding::{IndexLocation, Sharding};

@@ -3,9 +3,9 @@
 use super::axis_part::AxisPart;
 use super::elements::Spread;
 use super::options::EmptyChunks;
-use super::strided_copy::{CopyAxis, copy_box, is_repeated, repeat};
 use crate::compiled::Compiled;
 use crate::metadata::{ArrayMetadata, ZarrFormat};
+use crate::strided_copy::{CopyAxis, copy_box, is_repeated, repeat};
 use crate::{Error, ErrorKind};
 use swath_codecs::Scratch;
 

@@ -43,7 +43,6 @@ mod options;
 mod resizing;
 mod shard_encoder;
 mod stored_object;
-mod strided_copy;
 mod tree_removal;
 mod writable;
 mod write;

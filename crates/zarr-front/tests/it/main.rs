@@ -14,6 +14,7 @@ mod control;
 mod corpus;
 mod damage;
 mod decoded;
+mod encoded_shards;
 mod expected;
 mod freshness;
 mod hierarchy;

@@ -2,15 +2,15 @@
 
 /// One axis of a copy: how many elements, and how many bytes apart they are in both memories.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CopyAxis {
-    pub(super) count: usize,
-    pub(super) source_stride: isize,
-    pub(super) target_stride: isize,
+pub(crate) struct CopyAxis {
+    pub(crate) count: usize,
+    pub(crate) source_stride: isize,
+    pub(crate) target_stride: isize,
 }
 
 /// Copies elements of `element` bytes each, from `source` at `from` on to `target` at `to` on; the last of `axes` runs
 /// fastest. `None` where an element lies outside either memory: what was copied by then is not defined.
-pub(super) fn copy_box(
+pub(crate) fn copy_box(
     axes: &[CopyAxis],
     element: usize,
     (source, from): (&[u8], usize),
@@ -73,14 +73,14 @@ fn nest<const RUN: usize>(
 }
 
 /// Whether all of `bytes` is one `element` again and again.
-pub(super) fn is_repeated(bytes: &[u8], element: &[u8]) -> bool {
+pub(crate) fn is_repeated(bytes: &[u8], element: &[u8]) -> bool {
     let Some(first) = bytes.get(..element.len()) else { return bytes.is_empty() };
     // What is equal to itself moved by an element, and begins with it, is nothing else.
     first == element && bytes.get(element.len()..) == bytes.get(..bytes.len() - element.len())
 }
 
 /// Fills `bytes` with one element again and again.
-pub(super) fn repeat(bytes: &mut [u8], element: &[u8]) {
+pub(crate) fn repeat(bytes: &mut [u8], element: &[u8]) {
     match element {
         [first, rest @ ..] if rest.iter().all(|byte| byte == first) => bytes.fill(*first),
         [] => {}
