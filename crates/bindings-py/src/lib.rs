@@ -26,6 +26,7 @@ mod output;
 mod plain_slice;
 mod python_codec;
 mod read;
+mod references;
 mod remote;
 mod selection;
 mod stats;

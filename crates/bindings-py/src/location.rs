@@ -203,7 +203,8 @@ impl Location {
                 let portable = remote.portable(py);
                 let store = (portable.url, portable.options, portable.provider, portable.withheld);
                 let cache = self.cache.as_ref().map(CacheSettings::portable);
-                let arguments = (kind, store, path, decoded, cache, access).into_pyobject(py)?;
+                let references = portable.references;
+                let arguments = (kind, store, path, decoded, cache, access, references).into_pyobject(py)?;
                 Ok((module.getattr("_reopen_url")?, arguments))
             }
         }

@@ -6,12 +6,13 @@ use crate::create;
 use crate::errors::{Class, error, raised, raised_about};
 use crate::group::Group;
 use crate::location::{Access, Location};
+use crate::references::TextReferences;
 use crate::remote::{Portable, Remote, TextOptions, archive_of, without_credentials};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use swath::{CloudOptions, Error, ErrorKind, Node, Store};
 
@@ -23,11 +24,12 @@ use swath::{CloudOptions, Error, ErrorKind, Node, Store};
 ///     A directory or a URL below which lies a `zarr.json` (Zarr v3), or a `.zarray` or `.zgroup`
 ///     (v2): `s3://bucket/key`, `gs://bucket/key`, `az://container/key`,
 ///     `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`. What
-///     ends in `.zip` is a zip archive, as `zip::URL` and `zip://folder/in/it::URL` are; it can be read
-///     only. Or a store for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`,
+///     ends in `.zip` is a zip archive, as `zip::URL` and `zip://folder/in/it::URL` are; what ends in
+///     `.json`, or begins with `reference::`, are kerchunk's references, as a dict of them is; both can
+///     be read only. Or a store for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`,
 ///     `HTTPStore`, `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`,
-///     `ZipStore`, `StorePath`), or what `fsspec.get_mapper` gives; only where it points and how are
-///     taken from it, reading is swath's own.
+///     `ZipStore`, `MemoryStore`, `StorePath`), or what `fsspec.get_mapper` gives; only where it points
+///     and how are taken from it, reading is swath's own.
 /// mode : {"r", "r+", "a", "w", "w-"}, default "r"
 ///     "r" to read; "r+" to read and write what is there; "a" the same, and it is made where there is
 ///     none; "w" to make it, in place of what is there, which is removed with all below it; "w-" to
@@ -35,9 +37,10 @@ use swath::{CloudOptions, Error, ErrorKind, Node, Store};
 /// storage_options : dict, optional
 ///     How to reach a URL, by the names of obstore, s3fs, gcsfs or adlfs, nested dicts included:
 ///     region, endpoint, credentials, timeouts. What is not given comes from the environment. A
-///     callable as `credential_provider` gives credentials, as obstore takes it. Pickles leave
-///     secrets out: the process that reads one finds them in its own environment, or by a
-///     `credential_provider`, which is pickled with the array.
+///     callable as `credential_provider` gives credentials, as obstore takes it. Of references, also
+///     `remote_protocol`, `remote_options`, `target_options` and the like, as fsspec has them.
+///     Pickles leave secrets out: the process that reads one finds them in its own environment, or by
+///     a `credential_provider`, which is pickled with the array.
 /// decoded_cache_bytes : int, default 0
 ///     Bytes of memory in which decoded chunks are kept, of all arrays of a group together, so that
 ///     reading them again needs no decoding. They count only as long as what is stored did not
@@ -259,7 +262,8 @@ pub(crate) fn reopen(
 /// As `_reopen`, of a URL without credentials, its options, its credential provider and the names of
 /// what the pickle left out, and of how what is read is cached.
 #[pyfunction]
-#[pyo3(name = "_reopen_url", signature = (kind, store, path, decoded_cache_bytes = 0, cache = None, access = 0))]
+#[pyo3(name = "_reopen_url", signature = (kind, store, path, decoded_cache_bytes = 0, cache = None, access = 0, references = None))]
+#[expect(clippy::too_many_arguments, reason = "pickles of before hold them one by one")]
 pub(crate) fn reopen_url(
     py: Python<'_>,
     kind: &str,
@@ -268,9 +272,10 @@ pub(crate) fn reopen_url(
     decoded_cache_bytes: u64,
     cache: Option<PortableCache>,
     access: u8,
+    references: Option<TextReferences>,
 ) -> PyResult<Py<PyAny>> {
     let (url, options, provider, withheld) = store;
-    let remote = Remote::new(Portable { url, options, provider, withheld });
+    let remote = Remote::new(Portable { url, options, provider, withheld, references });
     let remote = remote.map_err(|error| raised(py, &error))?;
     let cache = cache.map_or(Ok(None), CacheSettings::new);
     let cache = cache.map_err(|message| error(py, Class::Invalid, &message, remote.name()))?;
@@ -410,13 +415,13 @@ fn location_of(py: Python<'_>, given: &Place, caches: Caches) -> PyResult<Locati
     let cache = remote
         .settings()
         .map_err(|message| error(py, Class::Invalid, &message, &without_credentials(&given.url)))?;
-    let chained = archive_of(&given.url);
+    let is_told = archive_of(&given.url).is_some() || given.references.is_some();
     let scheme = given.url.split_once("://").map(|(scheme, _)| scheme);
-    let Some(scheme) = scheme.or(chained.map(|(zip, _)| zip)) else {
+    let Some(scheme) = scheme.or(is_told.then_some("")) else {
         check_local(py, given, Path::new(&given.path))?;
         return Ok(Location::local(Path::new(&given.path), "", decoded_cache_bytes));
     };
-    if chained.is_none() && scheme.contains(':') {
+    if !is_told && scheme.contains(':') {
         let message = "chained URLs of fsspec cannot be read: wanted the URL of the storage itself";
         return Err(error(py, Class::Unsupported, message, &without_credentials(&given.url)));
     }
@@ -425,11 +430,13 @@ fn location_of(py: Python<'_>, given: &Place, caches: Caches) -> PyResult<Locati
         options: given.options.clone(),
         provider: given.provider.as_ref().map(|provider| provider.clone_ref(py)),
         withheld: Vec::new(),
+        references: given.references.clone().map(|references| references.0),
     };
     let remote =
         Remote::new(remote).map_err(|error| raised_about(py, &error, &without_credentials(&given.url)))?;
-    if !scheme.eq_ignore_ascii_case("file") {
-        return Ok(Location::remote(remote, "", decoded_cache_bytes, cache));
+    if is_told || !scheme.eq_ignore_ascii_case("file") {
+        let folder = given.references.as_ref().map_or("", |(_, folder)| folder);
+        return Ok(Location::remote(remote, folder, decoded_cache_bytes, cache));
     }
     let opened = py.detach(|| Store::open(&given.url, &CloudOptions::new()));
     let store = opened.map_err(|error| raised(py, &error))?;
@@ -437,16 +444,22 @@ fn location_of(py: Python<'_>, given: &Place, caches: Caches) -> PyResult<Locati
     Ok(Location::local(Path::new(store.name()), "", decoded_cache_bytes))
 }
 
-/// The same, with the path of a local archive made absolute: a pickle may be read in a process with another working directory.
+/// The same, with the path of a local archive or of references made absolute: a pickle may be read in a process with another working directory.
 fn with_absolute_archive(given: Place) -> Place {
+    let is_document = match &given.references {
+        None => is_reference_name(&given.path),
+        Some(((document, ..), _)) => document.is_none() && archive_of(&given.url).is_none(),
+    };
+    let url = if is_document { format!("reference::{}", given.url) } else { given.url.clone() };
     let absolute =
-        archive_of(&given.url).filter(|(_, archive)| !archive.contains("://")).and_then(|(zip, archive)| {
+        archive_of(&url).filter(|(_, archive)| !archive.contains("://")).and_then(|(zip, archive)| {
             let absolute = std::path::absolute(archive).ok()?;
             Some(format!("{zip}::{}", absolute.to_str()?))
         });
-    match absolute {
-        Some(url) => Place { path: OsString::from(&url), url, ..given },
-        None => given,
+    let url = absolute.unwrap_or(url);
+    match url == given.url {
+        true => given,
+        false => Place { path: OsString::from(&url), url, ..given },
     }
 }
 
@@ -474,19 +487,31 @@ struct Place {
     path: OsString,
     options: TextOptions,
     provider: Option<Py<PyAny>>,
+    /// What else is known of references, and the node's path among their keys.
+    references: Option<(TextReferences, String)>,
 }
+
+/// What `swath.stores.place` returns.
+type FoundPlace = (PathBuf, TextOptions, Option<Py<PyAny>>, Option<FoundReferences>);
+
+/// `swath.stores.References`.
+type FoundReferences = (Option<String>, Option<String>, Option<String>, Option<TextOptions>, String);
 
 /// Paths are taken as they are; what else there is, `swath.stores` knows.
 fn place(store: &Bound<'_, PyAny>, storage_options: Option<&Bound<'_, PyAny>>) -> PyResult<Place> {
     let path: PyResult<PathBuf> = store.extract();
     if let (Ok(path), None) = (path, storage_options) {
         let url = path.to_string_lossy().into_owned();
-        return Ok(Place { url, path: path.into_os_string(), options: TextOptions::new(), provider: None });
+        let options = TextOptions::new();
+        return Ok(Place { url, path: path.into_os_string(), options, provider: None, references: None });
     }
     let stores = store.py().import("swath.stores")?;
     let found = stores.getattr("place")?.call1((store, storage_options))?;
-    let (path, options, provider): (PathBuf, TextOptions, Option<Py<PyAny>>) = found.extract()?;
-    Ok(Place { url: path.to_string_lossy().into_owned(), path: path.into_os_string(), options, provider })
+    let (path, options, provider, references): FoundPlace = found.extract()?;
+    let references = references
+        .map(|(document, scheme, default, options, folder)| ((document, scheme, default, options), folder));
+    let url = path.to_string_lossy().into_owned();
+    Ok(Place { url, path: path.into_os_string(), options, provider, references })
 }
 
 fn mode_of(py: Python<'_>, mode: &str, url: &str) -> PyResult<Mode> {
@@ -507,11 +532,21 @@ fn check_local(py: Python<'_>, given: &Place, path: &Path) -> PyResult<()> {
     let (class, message) = if !given.options.is_empty() || given.provider.is_some() {
         (Class::Invalid, "storage options are for URLs, and this is a local path")
     } else if path.is_file() && !is_zip(path) {
-        (Class::Unsupported, "this is a file: swath reads directories and zip archives")
+        (
+            Class::Unsupported,
+            "this is a file: swath reads directories, zip archives (.zip) and references (.json)",
+        )
     } else {
         return Ok(());
     };
     Err(error(py, class, message, &given.url))
+}
+
+/// Whether a path, or the URL of one, names a file that holds references.
+fn is_reference_name(path: &OsStr) -> bool {
+    let path = Path::new(path);
+    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    is_json && (path.is_file() || path.to_str().is_some_and(|url| url.starts_with("file://")))
 }
 
 fn is_zip(path: &Path) -> bool {

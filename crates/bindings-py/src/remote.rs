@@ -1,6 +1,7 @@
 //! Where a store is that a URL names.
 
 use crate::credentials::PythonCredentials;
+use crate::references::{References, TextReferences};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,6 +18,8 @@ pub(crate) struct Remote {
     credentials: Option<Arc<PythonCredentials>>,
     /// Names of what a pickle left out.
     withheld: Vec<String>,
+    /// What else is known of references, where the URL names some.
+    references: Option<References>,
 }
 
 /// Options as text, by name.
@@ -32,6 +35,8 @@ pub(crate) struct Portable {
     pub(crate) provider: Option<Py<PyAny>>,
     /// Names of what was left out.
     pub(crate) withheld: Vec<String>,
+    /// What else is known of references.
+    pub(crate) references: Option<TextReferences>,
 }
 
 impl Remote {
@@ -39,13 +44,11 @@ impl Remote {
     ///
     /// `Unsupported` for an option that is not known.
     pub(crate) fn new(portable: Portable) -> Result<Remote, Error> {
-        let Portable { url, options: values, provider, withheld } = portable;
-        let mut options = CloudOptions::new();
-        for (name, value) in values {
-            options.set(&name, value)?;
-        }
+        let Portable { url, options, provider, withheld, references } = portable;
+        let options = options_of(options)?;
+        let references = references.map(References::new).transpose()?;
         let credentials = provider.map(|provider| Arc::new(PythonCredentials::new(provider, &url)));
-        Ok(Remote { name: without_credentials(&url), url, options, credentials, withheld })
+        Ok(Remote { name: without_credentials(&url), url, options, credentials, withheld, references })
     }
 
     /// The URL without credentials and without a slash at its end.
@@ -62,17 +65,24 @@ impl Remote {
     pub(crate) fn is_same(&self, other: &Remote) -> bool {
         let public = |remote: &Remote| remote.options.without_secrets().0;
         let url = |remote: &Remote| remote.url.trim_end_matches('/').to_owned();
-        url(self) == url(other) && public(self) == public(other)
+        let is_same_set = match (&self.references, &other.references) {
+            (None, None) => true,
+            (Some(one), Some(other)) => one.is_same(other),
+            _ => false,
+        };
+        is_same_set && url(self) == url(other) && public(self) == public(other)
     }
 
     /// The store; nothing is connected yet, and no credentials are asked for.
     pub(crate) fn store(&self) -> Result<Store, Error> {
-        let options = self.options.clone();
-        match &self.credentials {
+        let with_credentials = |options: &CloudOptions| match &self.credentials {
+            None => options.clone(),
+            Some(credentials) => options.clone().with_credentials(Arc::clone(credentials) as _),
+        };
+        let options = with_credentials(&self.options);
+        match &self.references {
             None => Store::open(&self.url, &options),
-            Some(credentials) => {
-                Store::open(&self.url, &options.with_credentials(Arc::clone(credentials) as _))
-            }
+            Some(references) => references.store(&self.url, &options, with_credentials),
         }
     }
 
@@ -80,6 +90,7 @@ impl Remote {
     pub(crate) fn portable(&self, py: Python<'_>) -> Portable {
         let (options, mut withheld) = self.options.without_secrets();
         withheld.extend(self.withheld.iter().cloned());
+        let references = self.references.as_ref().map(|references| references.portable(&mut withheld));
         if self.name != self.url {
             withheld.push("what the URL held".to_owned());
         }
@@ -87,18 +98,37 @@ impl Remote {
         withheld.dedup();
         Portable {
             url: self.name.clone(),
-            options: options.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            options: texts(&options),
             provider: self.credentials.as_ref().map(|credentials| credentials.provider(py)),
             withheld,
+            references,
         }
     }
 }
 
-/// What stands before an archive's URL, `zip` or `zip://FOLDER`, and the URL.
+/// Options by their names.
+///
+/// # Errors
+///
+/// `Unsupported` for an option that is not known.
+pub(crate) fn options_of(values: TextOptions) -> Result<CloudOptions, Error> {
+    let mut options = CloudOptions::new();
+    for (name, value) in values {
+        options.set(&name, value)?;
+    }
+    Ok(options)
+}
+
+/// Names and values of options, secrets included.
+pub(crate) fn texts(options: &CloudOptions) -> TextOptions {
+    options.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// What stands before the URL of an archive or of references, `zip`, `zip://FOLDER` or `reference`, and the URL.
 pub(crate) fn archive_of(url: &str) -> Option<(&str, &str)> {
     let (zip, archive) = url.split_once("::")?;
     let scheme = zip.split_once("://").map_or(zip, |(scheme, _)| scheme);
-    scheme.eq_ignore_ascii_case("zip").then_some((zip, archive))
+    is_scheme(scheme, &["zip", "reference"]).then_some((zip, archive))
 }
 
 /// A URL without user, password, query and fragment: queries of blob storage are signatures. What stands before an `@`

@@ -200,7 +200,6 @@ class Wrapped(obstore.store.S3Store):
     ("store", "name"),
     [
         (obstore.store.MemoryStore(), "obstore.store.MemoryStore"),
-        (zarr.storage.MemoryStore(), "MemoryStore"),
         (fsspec.get_mapper("memory://a"), "MemoryFileSystem"),
         (fsspec.get_mapper("simplecache::s3://b/k", s3={"anon": True}), "SimpleCacheFileSystem"),
         # What a class of somebody else's changes is not known.

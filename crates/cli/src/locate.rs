@@ -16,9 +16,10 @@ const NAMES_MAX: usize = 8;
 pub(crate) fn node(place: &Place) -> anyhow::Result<Node> {
     if let Place::Directory(path) = place
         && path.is_file()
-        && !is_archive(path)
+        && !is_store(path)
     {
-        bail!("{}: is a file; wanted the directory of an array or a group, or a zip archive", path.display());
+        let wanted = "the directory of an array or a group, a zip archive, or references in a .json file";
+        bail!("{}: is a file; wanted {wanted}", path.display());
     }
     let error = match place.node() {
         Err(error) if error.kind() == ErrorKind::NotFound => error,
@@ -35,8 +36,10 @@ pub(crate) fn node(place: &Place) -> anyhow::Result<Node> {
     }
 }
 
-fn is_archive(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"))
+/// Whether a file is taken for a store by its name.
+fn is_store(path: &Path) -> bool {
+    let is = |known: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(known));
+    is("zip") || is("json")
 }
 
 /// Opens the array at a place.

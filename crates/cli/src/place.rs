@@ -31,8 +31,15 @@ fn parse_size(text: &str) -> Result<u64, String> {
 pub(crate) enum Place {
     /// A path of the local file system.
     Directory(PathBuf),
-    /// Anything with `://`, and the cache of its bytes.
+    /// Anything with `://`, or with `reference::` in front, and the cache of its bytes.
     Url(String, CloudOptions, Option<CacheConfig>),
+}
+
+/// Stands before the path or URL of references of any name.
+const REFERENCES: &str = "reference::";
+
+fn is_references(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) && path.is_file()
 }
 
 impl Place {
@@ -43,7 +50,13 @@ impl Place {
     /// Options that are not known, and options of a path. No message has a value, which may be a secret.
     pub(crate) fn new(path: &Path, arguments: &UrlArguments) -> anyhow::Result<Place> {
         let options = arguments.options()?;
-        let url = path.to_str().filter(|text| text.contains("://"));
+        let is_url = |text: &&str| text.contains("://") || text.starts_with(REFERENCES);
+        let url = path.to_str().filter(is_url);
+        // Options are those of what references lead to.
+        let references = path.to_str().filter(|_| options.iter().next().is_some() && is_references(path));
+        if let (None, Some(references)) = (url, references) {
+            return Ok(Place::Url(format!("{REFERENCES}{references}"), options, arguments.cache()));
+        }
         match url {
             Some(url) => Ok(Place::Url(url.to_owned(), options, arguments.cache())),
             None if options.iter().next().is_some() => {

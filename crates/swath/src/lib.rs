@@ -27,6 +27,7 @@ pub use swath_ioengine as ioengine;
 pub use swath_ioengine::CloudOptions;
 #[cfg(feature = "cache")]
 pub use swath_ioengine::{CacheConfig, CacheStats, CacheTier};
+pub use swath_zarr_front::ReferenceTargets;
 pub use swath_zarr_front::{
     Array, ArrayBuilder, ArrayCodecs, ArrayData, ArrayMetadata, AxisKind, AxisSelection, ChunkKeyEncoding,
     Consolidated, ConsolidatedCheck, ConsolidatedNode, DataType, DecodedCache, Elements, EmptyChunks, Error,

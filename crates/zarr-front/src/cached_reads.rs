@@ -41,6 +41,11 @@ impl Cached {
         self.hits.clear();
     }
 
+    /// Keeps none of the window's own chunks.
+    pub(crate) fn keep_none(&mut self) {
+        self.admission = Admission::Refused;
+    }
+
     /// No chunk of the window waits to be placed.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {

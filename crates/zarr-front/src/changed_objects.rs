@@ -12,6 +12,10 @@ impl ReadBatch<'_> {
         if let Some(catalog) = self.array.store.catalog() {
             catalog.note_change();
         }
+        if self.contained.as_ref().is_some_and(|contained| contained.window_count().is_some()) {
+            // Its windows are of several objects, and nothing is kept of these.
+            return;
+        }
         let Some(place) = self.groups.place(cursor.window) else { return };
         self.cache.forget(&self.object(&place));
         self.forget_cached(&place);
@@ -31,6 +35,11 @@ impl ReadBatch<'_> {
         error: swath_ioengine::Error,
         lane: &mut LaneContext<'_>,
     ) {
+        if let Some(contained) = &self.contained
+            && contained.window_count().is_some()
+        {
+            return self.fail_contained_window(contained, cursor, &Error::from(error));
+        }
         let Some(place) = self.groups.place(cursor.window) else { return };
         self.cache.forget(lane.object);
         self.forget_cached(&place);

@@ -5,9 +5,9 @@
 //! its ranges count from where it begins in its target.
 
 use crate::array::ArrayInner;
-use crate::catalog::zip::Directory;
 use crate::catalog::{Contents, Located, absent, part};
 use crate::groups::{Groups, Place};
+use crate::member_reads::{Inflated, MemberRead};
 use crate::note::{ChunkPart, Note, Wanted, number, slice, token};
 use crate::placement::Placement;
 use crate::raveling::unravel;
@@ -16,7 +16,9 @@ use crate::{Error, ErrorKind};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use swath_codecs::Scratch;
-use swath_ioengine::{Arrival, ByteRange, Cursor, Engine, LaneContext, ObjectPart, ObjectRef, Window};
+use swath_ioengine::{
+    Arrival, ByteRange, Cursor, Engine, LaneContext, Limits, Medium, ObjectPart, ObjectRef, Window,
+};
 
 /// Where the chunks, or shards, of one read are, in a store that is a catalog.
 pub(crate) struct Contained {
@@ -38,21 +40,8 @@ pub(crate) struct ContainedChunk {
     located: Located,
 }
 
-/// What is still to be read before a window can be planned, or in place of its plan.
-#[derive(Clone, Debug)]
-pub(crate) enum MemberRead {
-    /// The header of a member.
-    Header(u32),
-    /// A shard that is compressed as a member.
-    Shard(u32, Place),
-}
-
-/// Where inflated members are put.
-#[derive(Default)]
-struct Inflated(Vec<u8>);
-
 /// Stands between the name of a contained object and what tells it from others of that name: no key has it.
-const NAME_END: char = '\0';
+pub(crate) const NAME_END: char = '\0';
 
 /// The name of a contained object, for people.
 pub(crate) fn plain_name(key: &str) -> &str {
@@ -67,11 +56,20 @@ impl Contained {
         engine: &Engine,
     ) -> Result<Option<Contained>, Error> {
         let Some(catalog) = array.store.catalog() else { return Ok(None) };
-        Ok(Some(Contained::new(catalog.contents(engine)?, array, groups)))
+        Ok(Some(Contained::new(catalog.contents(engine)?, array, groups, &engine.config().limits)))
     }
 
-    fn new(contents: Contents, array: &ArrayInner, groups: &Groups) -> Contained {
-        let reads_max = groups.slabs.per_window;
+    /// Windows of a remote target are of as many chunks as windows may have, so that merging sees all gaps.
+    fn new(contents: Contents, array: &ArrayInner, groups: &Groups, limits: &Limits) -> Contained {
+        let remote_max = swath_ioengine::storage_len(limits.window_reads_max);
+        let local_max = groups.slabs.per_window.min(remote_max);
+        let most = |target: Option<u32>| {
+            let object = target.map(|target| contents.target(target));
+            match object {
+                Some(Ok(ObjectRef { medium: Medium::Remote(_), .. })) => remote_max,
+                _ => local_max,
+            }
+        };
         let (mut key, mut coordinates) = (String::new(), vec![0; array.compiled.objects.len()]);
         let locate = |object: &u64| {
             unravel(*object, &array.compiled.objects, &mut coordinates);
@@ -83,13 +81,14 @@ impl Contained {
         if array.compiled.levels.is_empty() {
             order.extend(0..number(located.len()));
             order.sort_by_key(|group: &u32| contents.place(located[*group as usize]));
-            let mut last = None;
+            let (mut last, mut reads_max) = (None, local_max);
             for (at, group) in (0u32..).zip(&order) {
                 let target = contents.place(located[*group as usize]).0;
-                let is_full = starts.last().is_some_and(|start| reads_max <= u64::from(at - start));
-                if last != Some(target) || is_full {
+                if last != Some(target) {
+                    (last, reads_max) = (Some(target), most(target));
                     starts.push(at);
-                    last = Some(target);
+                } else if starts.last().is_some_and(|start| reads_max <= u64::from(at - start)) {
+                    starts.push(at);
                 }
             }
             starts.push(number(order.len()));
@@ -117,6 +116,9 @@ impl Contained {
 
     /// A contained object as one of its own, under a name that no other has, and what it is a part of.
     fn object(&self, name: &str, located: Located) -> Result<(ObjectRef, Option<ObjectPart>), Error> {
+        if let Located::Whole { target } = located {
+            return Ok((self.contents.target(target)?, None));
+        }
         let Located::Part { target, offset, len } = located else {
             return Err(Error::new(ErrorKind::Internal, "an object whose place is not known"));
         };
@@ -149,7 +151,7 @@ impl ReadBatch<'_> {
     }
 
     /// The name of a group's object in its store.
-    fn name_of(&self, place: &Place) -> String {
+    pub(crate) fn name_of(&self, place: &Place) -> String {
         let coordinates = self.groups.coordinates(place.object, &self.array.compiled.objects);
         self.array.chunk_object(&coordinates).key.to_string()
     }
@@ -258,6 +260,16 @@ impl ReadBatch<'_> {
                     _ => Ok(Planned::Range(ByteRange::Bounded { offset, len }, ChunkPart::Whole)),
                 }
             }
+            // As of a chunk that is an object of its own.
+            Located::Whole { .. } => Ok(match self.part(placements) {
+                Some(part) => {
+                    let (offset, len) = (u64::from(part.start), u64::from(part.end - part.start));
+                    Planned::Range(ByteRange::Bounded { offset, len }, ChunkPart::From(part.start))
+                }
+                None => {
+                    Planned::Range(ByteRange::Whole { len_max: chain.encoded_len_max() }, ChunkPart::Whole)
+                }
+            }),
             Located::Member(member) => {
                 let (directory, _) = contents.archive().ok_or_else(no_archive)?;
                 check(directory.len(member))?;
@@ -278,7 +290,7 @@ impl ReadBatch<'_> {
     ) -> ContainedShard {
         let contents = &contained.contents;
         let located = contained.located(place.group);
-        if let Located::Part { .. } = located {
+        if let Located::Part { .. } | Located::Whole { .. } = located {
             match contained.object(&self.name_of(place), located) {
                 Ok((object, part)) => return ContainedShard::At(object, part),
                 Err(error) => self.fail_group(place.group, &error.about(&self.name_of(place))),
@@ -321,24 +333,6 @@ impl ReadBatch<'_> {
         }
     }
 
-    /// What to read of a shard whose bytes are not ranges of its target yet, or never.
-    fn contained_shard(&self, contents: &Contents, located: Located) -> Result<Planned, Error> {
-        let Located::Member(member) = located else { return Ok(Planned::Missing) };
-        let (directory, _) = contents.archive().ok_or_else(no_archive)?;
-        if directory.is_plain(member)? {
-            return Ok(Planned::Header(member));
-        }
-        if 1 < self.array.compiled.levels.len() {
-            return Err(Error::unsupported("a shard of shards that is compressed in its zip archive"));
-        }
-        let len = directory.len(member);
-        if PACKED_SHARD_BYTES_MAX < len {
-            let message = format!("a shard of {len} bytes that is compressed in its zip archive");
-            return Err(Error::unsupported(message));
-        }
-        Ok(Planned::Range(directory.span(member)?, ChunkPart::Whole))
-    }
-
     /// Takes a chunk that is a part of another object.
     #[inline(never)]
     pub(crate) fn contained_arrived(
@@ -369,59 +363,12 @@ impl ReadBatch<'_> {
         inflated.give_back(lane);
     }
 
-    /// Takes what was read of a member ahead of its chunks, or for all of them.
-    #[inline(never)]
-    pub(crate) fn member_arrived(
-        &self,
-        read: &MemberRead,
-        result: Result<Arrival<'_>, swath_ioengine::Error>,
-        lane: &mut LaneContext<'_>,
-    ) {
-        let directory = self.contained.as_ref().and_then(|contained| contained.contents.archive());
-        let Some((directory, _)) = directory else { return };
-        let stored = match result {
-            Ok(Arrival::Bytes(stored)) => Ok(stored),
-            Ok(_) => Err(Error::new(ErrorKind::Internal, "a member arrived without bytes")),
-            Err(error) => Err(self.storage_error(error)),
-        };
-        match read {
-            MemberRead::Header(member) => self.header_arrived(directory, *member, stored, lane),
-            MemberRead::Shard(member, place) => {
-                let mut inflated = std::mem::take(lane.scratch.get::<Inflated>());
-                let scratch = lane.scratch.get::<Scratch>();
-                let shard =
-                    stored.and_then(|stored| directory.unpack(*member, stored, scratch, &mut inflated.0));
-                match shard {
-                    Ok(shard) => self.shard_arrived(place, Ok(Arrival::Bytes(shard)), lane),
-                    Err(error) => {
-                        self.fail_group(place.group, &error.about(&self.name_of(place)));
-                        self.shards.planned(place.group);
-                    }
-                }
-                inflated.give_back(lane);
-            }
-        }
-    }
-
-    /// Takes a member's header; the last one of a window has its chunks planned. Where one is broken, nothing of the window
-    /// can be: it would be planned for ever.
-    fn header_arrived(
-        &self,
-        directory: &Directory,
-        member: u32,
-        stored: Result<&[u8], Error>,
-        lane: &mut LaneContext<'_>,
-    ) {
-        let taken = stored.and_then(|stored| directory.take_header(member, stored));
-        let cursor = lane.cursor;
-        let Some(note) = lane.note.get::<Note>() else { return };
-        if let Err(error) = taken {
-            self.fail(&note.placements, &error.with_object(&lane.object.key));
-            note.has_failed = true;
-        }
-        note.inner_left = note.inner_left.saturating_sub(1);
-        if note.inner_left == 0 && !note.has_failed {
-            lane.follow_up(cursor);
+    /// Fails all that is wanted of the objects of a window, what arrived of them included.
+    pub(crate) fn fail_contained_window(&self, contained: &Contained, cursor: Cursor, error: &Error) {
+        for group in contained.window(cursor.window) {
+            let group = *group as usize;
+            let name = self.name_of(&self.place_of(group));
+            self.fail_group(group, &error.clone().about(&name));
         }
     }
 
@@ -446,7 +393,7 @@ impl ReadBatch<'_> {
 }
 
 /// What there is to read of a contained object.
-enum Planned {
+pub(crate) enum Planned {
     /// These bytes of its target, which are this part of it.
     Range(ByteRange, ChunkPart),
     /// The header of a member first.
@@ -455,21 +402,6 @@ enum Planned {
     Missing,
 }
 
-impl Inflated {
-    /// Keeps the memory for the lane's next member, unless it is unusually much.
-    fn give_back(self, lane: &mut LaneContext<'_>) {
-        if self.0.capacity() <= INFLATED_BYTES_KEPT {
-            *lane.scratch.get::<Inflated>() = self;
-        }
-    }
-}
-
-/// Memory for inflated members that a lane keeps.
-const INFLATED_BYTES_KEPT: usize = 16 << 20;
-
-/// A compressed shard at most: it is inflated whole, in memory.
-const PACKED_SHARD_BYTES_MAX: u64 = 1 << 30;
-
 #[cold]
 fn too_long(len: u64, len_max: u64) -> Error {
     let message = format!("a chunk of {len} stored bytes, where at most {len_max} are sound");
@@ -477,6 +409,6 @@ fn too_long(len: u64, len_max: u64) -> Error {
 }
 
 #[cold]
-fn no_archive() -> Error {
+pub(crate) fn no_archive() -> Error {
     Error::new(ErrorKind::Internal, "a member without an archive")
 }

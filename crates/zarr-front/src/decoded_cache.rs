@@ -125,8 +125,8 @@ impl DecodedArray {
         if let Value::Object(fields) = &mut document {
             fields.remove("attributes");
         }
-        let place = array.store.object(&array.path);
-        let key = ArrayKey { medium: place.medium.id(), path: place.key, document: document.to_string() };
+        let (medium, path) = array.store.identity_of(&array.path);
+        let key = ArrayKey { medium, path, document: document.to_string() };
         let chunk_bytes = storage_len(chain.decoded_len());
         Some(DecodedArray { cache: cache.clone(), key: Arc::new(key), chunk_bytes })
     }

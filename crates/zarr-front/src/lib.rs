@@ -18,6 +18,7 @@ mod fill_value;
 mod group;
 mod groups;
 mod index_cache;
+mod member_reads;
 mod metadata;
 mod node;
 mod node_documents;
@@ -49,6 +50,7 @@ mod whole_shards;
 mod writing;
 
 pub use array::Array;
+pub use catalog::references::ReferenceTargets;
 pub use chunk_key::{ChunkKeyEncoding, Separator};
 pub use data_type::{DataType, SmallFloat, StructField, StructType, TimeUnit};
 pub use decoded_cache::DecodedCache;

@@ -1,8 +1,10 @@
 //! What a window's plan notes for when its bytes arrive.
 
+use crate::Error;
 use crate::cached_reads::Cached;
-use crate::contained_reads::{ContainedChunk, MemberRead};
+use crate::contained_reads::ContainedChunk;
 use crate::groups::Place;
+use crate::member_reads::MemberRead;
 use crate::placement::{Placement, Placements};
 use crate::shards::InnerKey;
 use std::ops::Range;
@@ -42,6 +44,8 @@ pub(crate) enum Wanted {
     Member(Box<MemberRead>),
     /// No more than whether the object is still the one that was planned from.
     Version,
+    /// The same, for chunks that the index puts where none can be: these fail where the index is not stale.
+    Unsound(Box<[(Range<u32>, Error)]>),
 }
 
 /// How much of a chunk is read.

@@ -1,10 +1,11 @@
 //! One read of an array: a plan and a sink for the engine.
 
 use crate::array::{Array, ArrayInner};
-use crate::contained_reads::{Contained, ContainedChunk, ContainedShard, MemberRead};
+use crate::contained_reads::{Contained, ContainedChunk, ContainedShard};
 use crate::decoded_cache::{DecodedArray, DecodedChunks, Version};
 use crate::groups::{Groups, Place};
 use crate::index_cache::IndexCache;
+use crate::member_reads::MemberRead;
 use crate::note::{ChunkPart, Note, Wanted, number, slice, token};
 use crate::placement::{Placement, Placements, part_of};
 use crate::shards::{Shard, Shards};
@@ -187,8 +188,12 @@ impl<'m> ReadBatch<'m> {
             located.keep(stretch);
             note.is_unsure = true;
         }
-        for (run, error) in &located.errors {
-            self.fail(slice(&note.placements, run), &error.clone().with_object(&object.key));
+        // Of a stretch it counts what the others are of.
+        let is_sure = place.stretch.is_none() && (*is_fresh || known.identity.is_none())
+            || self.is_taken_for_fresh(known.writes);
+        if is_sure {
+            self.fail_unsound(&note.placements, &located.errors, &object.key);
+            located.errors.clear();
         }
         if !located.unread.is_empty() {
             // The chunks are planned again, from the cursor, once these have arrived.
@@ -207,9 +212,10 @@ impl<'m> ReadBatch<'m> {
                 note.reads.push(Wanted::Chunk { run, part });
             }
             note.missing = located.missing;
-            // Of a stretch it counts what the others are of.
-            let is_sure = place.stretch.is_none() && (*is_fresh || known.identity.is_none())
-                || self.is_taken_for_fresh(known.writes);
+            if !located.errors.is_empty() {
+                window.read(version_range(object), token(note.reads.len()));
+                note.reads.push(Wanted::Unsound(located.errors.into()));
+            }
             if note.reads.is_empty() && is_sure {
                 self.fill_missing(&mut note);
                 self.place_cached(&mut note);
@@ -263,6 +269,13 @@ impl<'m> ReadBatch<'m> {
         let mut errors = self.errors();
         for result in self.groups.members(group) {
             errors.entry(result).or_insert_with(|| error.clone());
+        }
+    }
+
+    /// Notes the errors of chunks that an index puts where none can be.
+    fn fail_unsound(&self, placements: &Placements, errors: &[(Range<u32>, Error)], object: &str) {
+        for (run, error) in errors {
+            self.fail(slice(placements, run), &error.clone().with_object(object));
         }
     }
 
@@ -492,6 +505,15 @@ impl Batch for ReadBatch<'_> {
                 let (key, offset) = **inner;
                 self.inner_index_arrived(key, offset, result, lane);
             }
+            Some(Wanted::Unsound(errors)) => match result {
+                Ok(_) => self.fail_unsound(&note.placements, errors, &lane.object.key),
+                Err(error) if self.says_missing(&error) => {
+                    errors.iter().for_each(|(run, _)| self.fill(slice(&note.placements, run)));
+                }
+                Err(error) => {
+                    self.fail(&note.placements, &self.storage_error(error).with_object(&lane.object.key));
+                }
+            },
             Some(Wanted::Version) => {
                 // An object that is gone by now has nothing stored either.
                 if let Err(error) = result

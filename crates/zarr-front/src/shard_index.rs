@@ -34,6 +34,12 @@ impl ShardIndex {
         Ok(ShardIndex { entries: entries.collect() })
     }
 
+    /// Whether it has as many entries as those of a level.
+    #[inline]
+    pub(crate) fn is_of(&self, level: &Level) -> bool {
+        swath_ioengine::storage_len(self.entries.len()) == level.entry_count
+    }
+
     /// Where entry `number` lies, in bytes from the shard's start; `None` where it is not stored.
     pub(crate) fn entry(&self, number: u64) -> Option<(u64, u64)> {
         let index = usize::try_from(number).ok()?;

@@ -184,7 +184,16 @@ impl ReadBatch<'_> {
         if let Some(seen) = self.shards.lock().get(&place.group).and_then(|shard| shard.seen.clone()) {
             return seen.into();
         }
-        match self.cache.look_up(object, || context.resume()) {
+        let look_up = || self.cache.look_up(object, || context.resume());
+        let mut found = look_up();
+        if let LookUp::Found(kept) = &found
+            && !self.array.compiled.levels.first().is_some_and(|level| kept.index.is_of(level))
+        {
+            // Of an array whose metadata are others, and whose shard is the same object.
+            self.cache.forget(object);
+            found = look_up();
+        }
+        match found {
             LookUp::Wait => Shard::Awaited,
             LookUp::Found(found) => {
                 let needed_again =
@@ -279,6 +288,7 @@ impl ReadBatch<'_> {
             if depth != 0 {
                 let found = inner.get(&(depth, number)).cloned().or_else(|| {
                     let found = self.cache.inner(object, (depth, extent.0), known.identity.as_ref()?)?;
+                    let found = Some(found).filter(|found| found.is_of(level))?;
                     inner.insert((depth, number), Ok(Arc::clone(&found)));
                     Some(Ok(found))
                 });

@@ -1,14 +1,15 @@
 //! Where a hierarchy lives: a medium, and a prefix of its keys; or what says of each key which part of another object it is.
 
 use crate::catalog::Catalog;
+use crate::catalog::references::{ReferenceTargets, References};
 use crate::catalog::zip::ZipArchive;
-use crate::contained_reads::plain_name;
+use crate::contained_reads::{NAME_END, plain_name};
 use crate::{Error, ErrorKind};
 use bytes::Bytes;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use swath_ioengine::{
-    ByteRange, Engine, Entry, FileAccess, LocalFiles, Medium, MemoryMedium, ObjectRef, RangeRead,
+    ByteRange, Engine, Entry, FileAccess, LocalFiles, Medium, MediumId, MemoryMedium, ObjectRef, RangeRead,
     RemoteStats, RunOptions,
 };
 #[cfg(feature = "cache")]
@@ -99,6 +100,20 @@ impl Store {
         Store { catalog: Some(Arc::new(catalog)), ..Store::new(medium, &prefix, name) }
     }
 
+    /// A reference set as kerchunk writes it, in JSON of version 0 or 1: keys that are byte ranges of other files, or bytes of
+    /// their own. Read only. `name` is what errors and representations call the store. What is pointed to is opened when it is
+    /// first read, and is an error where it is not there.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for what are no references, `Unsupported` for templates that are more than the specification shows.
+    pub fn references(document: &[u8], targets: ReferenceTargets, name: &str) -> Result<Store, Error> {
+        let references = References::parse(document, targets).map_err(|error| error.with_object(name))?;
+        let medium = references.inline().medium.clone();
+        let catalog = Catalog::References(Arc::new(references));
+        Ok(Store { catalog: Some(Arc::new(catalog)), ..Store::new(medium, "", name) })
+    }
+
     /// Where keys are, in a store whose keys are parts of other objects.
     pub(crate) fn catalog(&self) -> Option<&Catalog> {
         self.catalog.as_deref()
@@ -115,11 +130,12 @@ impl Store {
     #[cfg(feature = "cache")]
     #[must_use]
     pub fn with_cache(self, cache: &CacheTier) -> Store {
-        if !self.is_remote() || self.cache.is_some() {
+        let has_targets = self.catalog.is_some();
+        if !(self.is_remote() || has_targets) || self.cache.is_some() {
             return self;
         }
-        let medium = cache.wrap_named(&self.medium);
-        let catalog = self.catalog.as_ref().map(|catalog| Arc::new(catalog.with_medium(&medium)));
+        let medium = if self.is_remote() { cache.wrap_named(&self.medium) } else { self.medium };
+        let catalog = self.catalog.map(|catalog| Arc::new(catalog.with_cache(cache)));
         Store { medium, catalog, cache: Some(cache.clone()), ..self }
     }
 
@@ -168,6 +184,14 @@ impl Store {
         let key =
             if self.prefix.is_empty() { Arc::from(key) } else { Arc::from(format!("{}{key}", self.prefix)) };
         ObjectRef { medium: self.medium.clone(), key }
+    }
+
+    /// A name that nothing else in memory has: of a key, in an archive below a root.
+    pub(crate) fn identity_of(&self, key: &str) -> (MediumId, Arc<str>) {
+        let object = self.object(key);
+        let root = self.catalog.as_ref().and_then(|catalog| catalog.root());
+        let name = root.map(|root| Arc::from(format!("{}{NAME_END}{root}", object.key)));
+        (object.medium.id(), name.unwrap_or(object.key))
     }
 
     /// Says that about so many reads follow soon.

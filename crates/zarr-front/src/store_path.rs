@@ -1,23 +1,49 @@
 //! Stores by path.
 
+use crate::catalog::references::ReferenceTargets;
 use crate::store::StoreRecipe;
 use crate::{Error, ErrorKind, Store};
+use bytes::Bytes;
 use std::path::Path;
-use swath_ioengine::{FileAccess, LocalFiles, ObjectRef};
+use swath_ioengine::{ByteRange, Engine, FileAccess, LocalFiles, ObjectRef};
 
 impl Store {
-    /// Whatever a path of the local file system names: a directory, or a zip archive, which is a file whose name ends in
-    /// `.zip`, in whatever case.
+    /// Whatever a path of the local file system names: a directory; a zip archive, which is a file whose name ends in `.zip`;
+    /// or references, in a file whose name ends in `.json`, in whatever case.
     ///
     /// # Errors
     ///
-    /// `NotFound` where there is neither; as [`Store::directory`] otherwise.
+    /// `NotFound` where there is none; as [`Store::references`] for these; as [`Store::directory`] otherwise.
     pub fn path(path: impl AsRef<Path>) -> Result<Store, Error> {
         let path = path.as_ref();
-        match is_zip_name(path) && path.is_file() {
-            true => Store::zip_file(path, None),
-            false => Store::directory(path),
+        match (is_zip_name(path), is_reference_name(path)) {
+            (true, _) if path.is_file() => Store::zip_file(path, None),
+            (_, true) if path.is_file() => Store::reference_file(path, ReferenceTargets::default()),
+            _ => Store::directory(path),
         }
+    }
+
+    /// References in a file of the local file system: see [`Store::references`]. Relative paths start from the file's folder.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where there is no such file; as [`Store::references`].
+    pub fn reference_file(path: impl AsRef<Path>, targets: ReferenceTargets) -> Result<Store, Error> {
+        let path = path.as_ref();
+        let name = path.to_string_lossy();
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let folder = absolute.parent().and_then(Path::to_str).map(str::to_owned);
+        let document = read_references(&local_object(path)?).map_err(|error| error.about(&name))?;
+        let store = Store::references(&document, targets.beside(folder.as_deref()), &name)?;
+        Ok(match absolute.to_str() {
+            Some(path) if is_reference_name(&absolute) => {
+                store.with_recipe(StoreRecipe { url: path.to_owned(), ..StoreRecipe::default() })
+            }
+            Some(path) => {
+                store.with_recipe(StoreRecipe { url: format!("reference::{path}"), ..StoreRecipe::default() })
+            }
+            None => store,
+        })
     }
 
     /// A zip archive in the local file system: see [`Store::zip`].
@@ -52,6 +78,19 @@ pub(crate) fn zip_url(archive: &str, root: &str) -> String {
 pub(crate) fn is_zip_name(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"))
 }
+
+/// Whether a path or URL names references by its suffix.
+pub(crate) fn is_reference_name(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
+}
+
+/// The document of a reference set.
+pub(crate) fn read_references(object: &ObjectRef) -> Result<Bytes, Error> {
+    Ok(Engine::global().read_object(object, ByteRange::Whole { len_max: REFERENCE_BYTES_MAX })?)
+}
+
+/// Bytes of a reference document at most: some five million references.
+const REFERENCE_BYTES_MAX: u64 = 512 << 20;
 
 /// A local file as an object of the directory that it is in.
 pub(crate) fn local_object(path: &Path) -> Result<ObjectRef, Error> {

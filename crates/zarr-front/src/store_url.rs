@@ -1,9 +1,11 @@
 //! Stores by URL.
 
+use crate::catalog::references::ReferenceTargets;
 use crate::store::StoreRecipe;
-use crate::store_path::{is_zip_name, zip_url};
+use crate::store_path::{is_reference_name, is_zip_name, local_object, read_references, zip_url};
 use crate::{Error, ErrorKind, Store};
 use std::borrow::Cow;
+use std::path::Path;
 use swath_ioengine::{CloudLocation, CloudMedium, CloudOptions, Medium, MemoryMedium, ObjectRef};
 
 impl Store {
@@ -12,7 +14,8 @@ impl Store {
     ///
     /// What ends in `.zip` is a zip archive, as fsspec's `zip://DIRECTORY::URL` is, whose root is then that directory of the
     /// archive, and `zip::URL`: see [`Store::zip`]. A local directory may have any name, and so may a remote one whose URL ends
-    /// in `/`.
+    /// in `/`. What ends in `.json`, or begins with `reference::`, are references, which are read at once: see
+    /// [`Store::open_references`].
     ///
     /// `memory://NAME/PATH` is the process's own medium of that name, empty when it is first asked for. In a `file://` URL
     /// percent signs stand for bytes where two hexadecimal digits follow them, and `?` and `#` for themselves.
@@ -22,6 +25,9 @@ impl Store {
     /// `Unsupported` for a scheme or an option that is not known, and for files of another host; as [`Store::path`] for
     /// local files and directories.
     pub fn open(url: &str, options: &CloudOptions) -> Result<Store, Error> {
+        if references_of(url).is_some() {
+            return Store::open_references(url, options, ReferenceTargets::new());
+        }
         if let Some((root, archive)) = zip_of(url) {
             return match object(archive, options)? {
                 Place::Local(path) => Store::zip_file(&*path, root),
@@ -30,9 +36,36 @@ impl Store {
         }
         match object(url, options)? {
             Place::Local(path) => Store::path(&*path),
-            Place::Elsewhere(place) if place.is_zip(url) => Ok(place.zip(None, false)),
+            Place::Elsewhere(place) if place.is_named(url, is_zip_name) => Ok(place.zip(None, false)),
+            Place::Elsewhere(place) if place.is_named(url, is_reference_name) => {
+                place.references(options, ReferenceTargets::new(), false)
+            }
             Place::Elsewhere(place) => {
                 Ok(Store::new(place.medium, &place.key, &place.name).with_recipe(place.recipe))
+            }
+        }
+    }
+}
+
+impl Store {
+    /// References by the URL or path of their document, whatever its name, with `reference::` in front or not: see
+    /// [`Store::references`]. Options are those of the document; unless `targets` has others, they are those of remote
+    /// targets too, but for what [`ReferenceTargets`] says of secrets. Of a local document all of them are for its targets.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::open`] and [`Store::references`].
+    pub fn open_references(
+        url: &str,
+        options: &CloudOptions,
+        targets: ReferenceTargets,
+    ) -> Result<Store, Error> {
+        let told = references_of(url);
+        match object(told.unwrap_or(url), options)? {
+            Place::Local(path) => Store::reference_file(&*path, targets.or_options(options)),
+            Place::Elsewhere(place) => {
+                let is_told = told.is_some() || !place.is_named(url, is_reference_name);
+                place.references(options, targets, is_told)
             }
         }
     }
@@ -45,6 +78,20 @@ fn zip_of(url: &str) -> Option<(Option<&str>, &str)> {
         None if zip.eq_ignore_ascii_case("zip") => Some((None, archive)),
         Some((scheme, root)) if scheme.eq_ignore_ascii_case("zip") => Some((Some(root), archive)),
         _ => None,
+    }
+}
+
+/// The URL of references, of a URL that says that it is one.
+fn references_of(url: &str) -> Option<&str> {
+    let (scheme, references) = url.split_once("::")?;
+    scheme.trim_end_matches("://").eq_ignore_ascii_case("reference").then_some(references)
+}
+
+/// The one object that a URL names.
+pub(crate) fn remote_object(url: &str, options: &CloudOptions) -> Result<ObjectRef, Error> {
+    match object(url, options)? {
+        Place::Local(path) => local_object(path.as_ref().as_ref()),
+        Place::Elsewhere(Object { medium, key, .. }) => Ok(ObjectRef { medium, key: key.into() }),
     }
 }
 
@@ -88,10 +135,27 @@ fn memory(rest: &str) -> Result<Object, Error> {
 }
 
 impl Object {
-    /// Whether the URL that it was opened by names an archive by its suffix.
-    fn is_zip(&self, url: &str) -> bool {
+    /// Whether the URL that it was opened by has such a suffix.
+    fn is_named(&self, url: &str, has_suffix: impl Fn(&Path) -> bool) -> bool {
         let is_directory = url.split(['?', '#']).next().is_some_and(|url| url.ends_with('/'));
-        !is_directory && is_zip_name(self.key.as_ref())
+        !is_directory && has_suffix(self.key.as_ref())
+    }
+
+    fn references(
+        self,
+        options: &CloudOptions,
+        targets: ReferenceTargets,
+        is_told: bool,
+    ) -> Result<Store, Error> {
+        let Object { medium, key, name, mut recipe } = self;
+        let document = read_references(&ObjectRef { medium, key: key.into() });
+        let document = document.map_err(|error| error.about(&name))?;
+        let folder = name.rsplit_once('/').map(|(folder, _)| folder);
+        let targets = targets.beside(folder).at(&name, options);
+        if is_told {
+            recipe.url = format!("reference::{name}");
+        }
+        Ok(Store::references(&document, targets, &name)?.with_recipe(recipe))
     }
 
     fn zip(self, root: Option<&str>, is_told: bool) -> Store {

@@ -972,11 +972,12 @@ def open(
         A directory or a URL below which lies a `zarr.json` (Zarr v3), or a `.zarray` or `.zgroup`
         (v2): `s3://bucket/key`, `gs://bucket/key`, `az://container/key`,
         `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`. What
-        ends in `.zip` is a zip archive, as `zip::URL` and `zip://folder/in/it::URL` are; it can be read
-        only. Or a store for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`,
+        ends in `.zip` is a zip archive, as `zip::URL` and `zip://folder/in/it::URL` are; what ends in
+        `.json`, or begins with `reference::`, are kerchunk's references, as a dict of them is; both can
+        be read only. Or a store for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`,
         `HTTPStore`, `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`,
-        `ZipStore`, `StorePath`), or what `fsspec.get_mapper` gives; only where it points and how are
-        taken from it, reading is swath's own.
+        `ZipStore`, `MemoryStore`, `StorePath`), or what `fsspec.get_mapper` gives; only where it points
+        and how are taken from it, reading is swath's own.
     mode : {"r", "r+", "a", "w", "w-"}, default "r"
         "r" to read; "r+" to read and write what is there; "a" the same, and it is made where there is
         none; "w" to make it, in place of what is there, which is removed with all below it; "w-" to
@@ -984,9 +985,10 @@ def open(
     storage_options : dict, optional
         How to reach a URL, by the names of obstore, s3fs, gcsfs or adlfs, nested dicts included:
         region, endpoint, credentials, timeouts. What is not given comes from the environment. A
-        callable as `credential_provider` gives credentials, as obstore takes it. Pickles leave
-        secrets out: the process that reads one finds them in its own environment, or by a
-        `credential_provider`, which is pickled with the array.
+        callable as `credential_provider` gives credentials, as obstore takes it. Of references, also
+        `remote_protocol`, `remote_options`, `target_options` and the like, as fsspec has them.
+        Pickles leave secrets out: the process that reads one finds them in its own environment, or by
+        a `credential_provider`, which is pickled with the array.
     decoded_cache_bytes : int, default 0
         Bytes of memory in which decoded chunks are kept, of all arrays of a group together, so that
         reading them again needs no decoding. They count only as long as what is stored did not

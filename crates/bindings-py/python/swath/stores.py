@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Callable, Mapping
+from operator import index
 from os import PathLike, fspath
 from typing import Any, NamedTuple
 
@@ -11,22 +14,40 @@ from swath.errors import InvalidError, UnsupportedError
 from swath.options import Provider, checked_provider, split
 
 
+class References(NamedTuple):
+    """What is known of references besides their URL."""
+
+    document: str | None = None
+    """The references in JSON, where they are no object of their own: the URL is then only their name."""
+    protocol: str | None = None
+    """Of targets that are named without one."""
+    target: str | None = None
+    """Of references that name none."""
+    options: dict[str, str] | None = None
+    """Of targets, where they are others than those of the document."""
+    folder: str = ""
+    """The path of a node among the keys."""
+
+
 class Place(NamedTuple):
     """A URL, or the path of a local directory, and how to get there."""
 
     url: str
     options: dict[str, str]
     provider: Provider | None
+    references: References | None = None
 
 
 def place(store: Any, storage_options: Mapping[str, Any] | None) -> Place:
     """Return where a path, a URL or a store object points; given options go before its own."""
+    if is_reference(store, storage_options):
+        return reference_place(store, storage_options or {})
     given, provider = split(storage_options)
     found = located(store)
     # An option may have another spelling in the store.
     names = {_option_name(name) for name in given}
     own = {name: value for name, value in found.options.items() if _option_name(name) not in names}
-    return Place(found.url, own | given, provider or found.provider)
+    return found._replace(options=own | given, provider=provider or found.provider)
 
 
 def located(store: Any) -> Place:
@@ -37,6 +58,8 @@ def located(store: Any) -> Place:
     if isinstance(store, PathLike):
         path = fspath(store)
         return Place(path if isinstance(path, str) else path.decode(), {}, None)
+    if isinstance(store, dict):
+        return in_memory(store, "references")
     kind = type(store)
     package = kind.__module__.partition(".")[0]
     known = READERS.get((package, kind.__qualname__))
@@ -139,7 +162,88 @@ def zarr_zip(store: Any) -> Place:
 def zarr_path(path: Any) -> Place:
     """Return where a path in a store of zarr-python points."""
     found = located(path.store)
+    if found.references is not None:
+        folder = joined(found.references.folder, path.path).lstrip("/")
+        return found._replace(references=found.references._replace(folder=folder))
     return found._replace(url=joined(found.url, path.path))
+
+
+def zarr_memory(store: Any) -> Place:
+    """Return a place of what zarr-python's MemoryStore holds now."""
+    return in_memory(store._store_dict, "memory")
+
+
+# References, and what is in memory: handed over as references.
+
+REFERENCE_OPTIONS = frozenset(
+    {
+        "fo",
+        "ref_storage_args",
+        "remote_options",
+        "remote_protocol",
+        "target",
+        "target_options",
+        "target_protocol",
+    }
+)
+
+# Options of fsspec's ReferenceFileSystem that say how it reads, and merges reads.
+REFERENCE_ONLY = frozenset(
+    {"asynchronous", "cache_size", "max_block", "max_gap", "simple_templates", "skip_instance_cache"}
+)
+
+
+def is_reference(store: Any, options: Mapping[str, Any] | None) -> bool:
+    """Return whether a URL or its options are those of fsspec's references."""
+    if isinstance(store, str) and store.startswith("reference://") and not store.startswith("reference://::"):
+        return True
+    is_named = isinstance(store, str | PathLike | dict)
+    return is_named and any(name in REFERENCE_OPTIONS for name in options or {})
+
+
+def reference_place(store: Any, options: Mapping[str, Any]) -> Place:
+    """Return a place of references, by the options of fsspec's ReferenceFileSystem."""
+    named = {name: value for name, value in options.items() if name not in REFERENCE_ONLY}
+    fo, folder = named.pop("fo", None), ""
+    if isinstance(store, str) and store.startswith("reference://"):
+        store, folder = fo, store.removeprefix("reference://").strip("/")
+    if store is None:
+        raise InvalidError('wanted the references of "reference://" as option fo, found none')
+    for name in ("fs", "template_overrides"):
+        if named.pop(name, None) is not None:
+            raise UnsupportedError(f"the option {name} of references is not known: wanted remote_protocol")
+    protocol, target = named.pop("remote_protocol", None), named.pop("target", None)
+    targets, provider = split(remote) if (remote := named.pop("remote_options", None)) else (None, None)
+    own = (named.pop("ref_storage_args", None) or {}) | (named.pop("target_options", None) or {})
+    scheme = named.pop("target_protocol", None)
+    found = located(with_protocol(store, scheme))
+    given, own_provider = split(named | own)
+    references = found.references or References()
+    references = references._replace(protocol=protocol, target=target, options=targets, folder=folder)
+    return found._replace(
+        options=given, provider=own_provider or provider or found.provider, references=references
+    )
+
+
+def with_protocol(store: Any, protocol: str | None) -> Any:
+    """Return the URL of what is named without a protocol."""
+    if not isinstance(store, str) or "://" in store or protocol in (None, "file", "local"):
+        return store
+    return f"{protocol}://{store}"
+
+
+def in_memory(mapping: Mapping[str, Any], name: str) -> Place:
+    """Return a place of what a mapping of keys to bytes or to kerchunk's references holds now."""
+    return Place(name, {}, None, References(json.dumps(mapping, default=as_json)))
+
+
+def as_json(value: Any) -> Any:
+    """Return bytes, buffers of zarr-python's and NumPy's integers in a form that JSON has."""
+    if hasattr(value, "to_bytes") and not isinstance(value, int):
+        value = value.to_bytes()
+    if isinstance(value, bytes | bytearray | memoryview):
+        return "base64:" + base64.b64encode(value).decode()
+    return index(value)
 
 
 # fsspec.
@@ -156,6 +260,10 @@ def file_system(fs: Any, path: str) -> Place:
     name = (kind.__module__.partition(".")[0], kind.__qualname__)
     if name == ("fsspec", "AsyncFileSystemWrapper"):
         return file_system(fs.sync_fs, path)
+    if name == ("fsspec", "ReferenceFileSystem"):
+        fo = fs.storage_args[:1] or [None]
+        options = {"fo": fo[0], **fs.storage_options}
+        return reference_place(f"reference://{path.strip('/')}", options)
     if name == ("fsspec", "ZipFileSystem"):
         return zip_file_system(fs, path)
     scheme = FILE_SYSTEMS.get(name)
@@ -201,6 +309,7 @@ READERS: dict[tuple[str, str], Callable[[Any], Place]] = {
     ("zarr", "ObjectStore"): zarr_object,
     ("zarr", "FsspecStore"): zarr_fsspec,
     ("zarr", "ZipStore"): zarr_zip,
+    ("zarr", "MemoryStore"): zarr_memory,
     ("zarr", "StorePath"): zarr_path,
     ("fsspec", "FSMap"): mapper,
 }

@@ -4,22 +4,27 @@
 //! engine merges as those of any object: `contained_reads.rs`.
 
 mod fetch;
+mod key_reads;
 mod listing;
+pub(crate) mod references;
 pub(crate) mod zip;
 
 use crate::{Error, ErrorKind};
 use bytes::Bytes;
-use std::sync::{Arc, Mutex, PoisonError};
+use key_reads::{KeysRead, read_keys};
+use references::References;
+use std::sync::Arc;
 use swath_codecs::Scratch;
 #[cfg(feature = "cache")]
-use swath_ioengine::Medium;
-use swath_ioengine::{ByteRange, Engine, Entry, Identity, ObjectPart, ObjectRef, RangeRead, RunOptions};
+use swath_ioengine::CacheTier;
+use swath_ioengine::{ByteRange, Engine, Entry, Identity, ObjectPart, ObjectRef};
 use zip::{Directory, ZipArchive};
 
 /// What a store knows its keys from. Shared by all who opened the store together.
 #[derive(Debug)]
 pub(crate) enum Catalog {
     Zip(ZipArchive),
+    References(Arc<References>),
 }
 
 /// What a catalog says at one moment. Cloning shares it.
@@ -27,6 +32,8 @@ pub(crate) enum Catalog {
 pub(crate) enum Contents {
     /// The members of an archive, and the archive.
     Zip(Arc<Directory>, ObjectRef),
+    /// Ranges of other files.
+    References(Arc<References>),
 }
 
 /// Where the bytes of a key are.
@@ -36,6 +43,8 @@ pub(crate) enum Located {
     Nowhere,
     /// So many bytes, from an offset on, of one of the catalog's objects.
     Part { target: u32, offset: u64, len: u64 },
+    /// All of one of the catalog's objects, however long it is.
+    Whole { target: u32 },
     /// A member of an archive that is compressed, or of which it is not known yet where in the archive its bytes begin.
     Member(u32),
 }
@@ -49,17 +58,19 @@ impl Catalog {
     pub(crate) fn contents(&self, engine: &Engine) -> Result<Contents, Error> {
         match self {
             Catalog::Zip(archive) => Ok(Contents::Zip(archive.directory(engine)?, archive.object().clone())),
+            Catalog::References(references) => Ok(Contents::References(Arc::clone(references))),
         }
     }
 
-    /// The same catalog, of objects of another medium.
+    /// The same catalog, whose remote objects are kept in a cache as they are read.
     #[cfg(feature = "cache")]
-    pub(crate) fn with_medium(&self, medium: &Medium) -> Catalog {
+    pub(crate) fn with_cache(&self, cache: &CacheTier) -> Catalog {
         match self {
             Catalog::Zip(archive) => {
-                let object = ObjectRef { medium: medium.clone(), key: Arc::clone(&archive.object().key) };
-                Catalog::Zip(archive.with_object(object))
+                let ObjectRef { medium, key } = archive.object().clone();
+                Catalog::Zip(archive.with_object(ObjectRef { medium: cache.wrap_named(&medium), key }))
             }
+            Catalog::References(references) => Catalog::References(Arc::new(references.with_cache(cache))),
         }
     }
 
@@ -67,10 +78,29 @@ impl Catalog {
     pub(crate) fn note_change(&self) {
         match self {
             Catalog::Zip(archive) => archive.note_change(),
+            // Of their targets no version is known but the one that a read sees.
+            Catalog::References(_) => {}
         }
     }
 
-    /// Reads many keys whole, each of at most `len_max` bytes, all at once; `None` of those that are not there.
+    /// Why nothing is written to it.
+    pub(crate) fn why_read_only(&self) -> &'static str {
+        match self {
+            Catalog::Zip(_) => "writing into an archive: it can be read only",
+            Catalog::References(_) => "writing into references: they can be read only",
+        }
+    }
+
+    /// The part of it that is the store, where the caller named one.
+    pub(crate) fn root(&self) -> Option<&str> {
+        match self {
+            Catalog::Zip(archive) => archive.root(),
+            Catalog::References(_) => None,
+        }
+    }
+
+    /// Reads many keys whole, each of at most `len_max` bytes, all at once; `None` of those that are not there. Where what the
+    /// catalog said is of another version of its object by now, it is asked once more.
     ///
     /// # Errors
     ///
@@ -81,32 +111,12 @@ impl Catalog {
         keys: &[String],
         len_max: u64,
     ) -> Result<Vec<Result<Option<Bytes>, Error>>, Error> {
-        let contents = self.contents(engine)?;
-        let mut found: Vec<Mutex<Result<Option<Bytes>, Error>>> = Vec::with_capacity(keys.len());
-        let mut wanted: Vec<(usize, Located)> = Vec::new();
-        let (mut objects, mut reads) = (Vec::new(), Vec::new());
-        for (number, key) in keys.iter().enumerate() {
-            let located = contents.find(key);
-            let planned = contents.read_of(located, len_max);
-            if let Ok(Some((object, range))) = &planned {
-                reads.push(RangeRead { object: objects.len(), range: *range });
-                objects.push(object.clone());
-                wanted.push((number, located));
-            }
-            let lost = || Err(Error::new(ErrorKind::Internal, "never delivered"));
-            found.push(Mutex::new(planned.and_then(|read| read.map_or(Ok(None), |_| lost()))));
+        let KeysRead { found, is_stale } = read_keys(&self.contents(engine)?, engine, keys, len_max)?;
+        if !is_stale {
+            return Ok(found);
         }
-        let keep = |read: usize, result: Result<&[u8], swath_ioengine::Error>| {
-            let Some((number, located)) = wanted.get(read) else { return };
-            let mut memory = Vec::new();
-            let bytes = result
-                .map_err(|error| absent(Error::from(error)))
-                .and_then(|stored| contents.unpack(*located, stored, &mut Scratch::default(), &mut memory));
-            let bytes = bytes.map(|bytes| Some(Bytes::copy_from_slice(bytes)));
-            *found[*number].lock().unwrap_or_else(PoisonError::into_inner) = bytes;
-        };
-        engine.read_ranges(&objects, &reads, keep, &RunOptions::default())?;
-        Ok(found.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect())
+        self.note_change();
+        Ok(read_keys(&self.contents(engine)?, engine, keys, len_max)?.found)
     }
 }
 
@@ -118,6 +128,7 @@ impl Contents {
                 Some(member) => self.known_by_now(Located::Member(member)),
                 None => Located::Nowhere,
             },
+            Contents::References(references) => references.find(key),
         }
     }
 
@@ -137,9 +148,10 @@ impl Contents {
     /// # Errors
     ///
     /// Why it cannot be opened.
-    pub(crate) fn target(&self, _number: u32) -> Result<ObjectRef, Error> {
+    pub(crate) fn target(&self, number: u32) -> Result<ObjectRef, Error> {
         match self {
             Contents::Zip(_, archive) => Ok(archive.clone()),
+            Contents::References(references) => references.target(number),
         }
     }
 
@@ -148,10 +160,12 @@ impl Contents {
     pub(crate) fn place(&self, located: Located) -> (Option<u32>, u64) {
         match (self, located) {
             (_, Located::Part { target, offset, .. }) => (Some(target), offset),
+            (_, Located::Whole { target }) => (Some(target), 0),
             (Contents::Zip(directory, _), Located::Member(member)) => {
                 (Some(0), directory.header_offset(member))
             }
             (Contents::Zip(..), Located::Nowhere) => (Some(0), 0),
+            (Contents::References(_), Located::Nowhere | Located::Member(_)) => (None, 0),
         }
     }
 
@@ -159,6 +173,7 @@ impl Contents {
     pub(crate) fn identity(&self) -> Option<&Identity> {
         match self {
             Contents::Zip(directory, _) => directory.identity(),
+            Contents::References(_) => None,
         }
     }
 
@@ -166,6 +181,7 @@ impl Contents {
     pub(crate) fn list(&self, prefix: &str) -> Vec<Entry> {
         match self {
             Contents::Zip(directory, _) => directory.list(prefix),
+            Contents::References(references) => references.list(prefix),
         }
     }
 
@@ -173,6 +189,7 @@ impl Contents {
     pub(crate) fn archive(&self) -> Option<(&Arc<Directory>, &ObjectRef)> {
         match self {
             Contents::Zip(directory, archive) => Some((directory, archive)),
+            Contents::References(_) => None,
         }
     }
 
@@ -184,11 +201,13 @@ impl Contents {
                 check_len(len, len_max)?;
                 Ok(Some((self.target(target)?, ByteRange::Bounded { offset, len })))
             }
-            Located::Member(member) => match self {
-                Contents::Zip(directory, archive) => {
+            Located::Whole { target } => Ok(Some((self.target(target)?, ByteRange::Whole { len_max }))),
+            Located::Member(member) => match self.archive() {
+                Some((directory, archive)) => {
                     check_len(directory.len(member), len_max)?;
                     Ok(Some((archive.clone(), directory.span(member)?)))
                 }
+                None => Ok(None),
             },
         }
     }

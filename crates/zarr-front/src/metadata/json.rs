@@ -52,7 +52,7 @@ fn parse_strict(bytes: &[u8]) -> Result<Value, serde_json::Error> {
 }
 
 /// Replaces bare non-finite tokens that stand where a value stands by strings; `None` when there are none.
-fn quote_non_finite(bytes: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn quote_non_finite(bytes: &[u8]) -> Option<Vec<u8>> {
     const TOKENS: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
     let mut out = Vec::with_capacity(bytes.len() + 16);
     let (mut position, mut replaced, mut previous) = (0, false, b'[');

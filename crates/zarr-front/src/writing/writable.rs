@@ -3,12 +3,13 @@
 use crate::{Array, DataType, Error, Store};
 
 impl Store {
-    /// `Unsupported` of archives: what is written to one would lie beside its members, where no reader looks.
+    /// `Unsupported` of archives and references: what is written there would lie beside their keys, where no reader looks.
     pub(super) fn require_writable(&self, path: &str) -> Result<(), Error> {
         match self.catalog() {
             None => Ok(()),
-            Some(_) => Err(Error::unsupported("writing into an archive: it can be read only")
-                .with_object(&self.describe(path))),
+            Some(catalog) => {
+                Err(Error::unsupported(catalog.why_read_only()).with_object(&self.describe(path)))
+            }
         }
     }
 }

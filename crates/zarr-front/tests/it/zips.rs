@@ -7,7 +7,7 @@ use proptest::prelude::Rng;
 use std::io::{Cursor, Write};
 use std::path::Path;
 use swath_ioengine::{Engine, EngineConfig, MemoryMedium, SimulatedConfig, SimulatedRemote};
-use swath_zarr_front::{Array, Error, ErrorKind, Group, Node, Selection, Store};
+use swath_zarr_front::{Array, DecodedCache, Error, ErrorKind, Group, Node, Selection, Store};
 use zip::CompressionMethod;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
@@ -239,6 +239,66 @@ fn an_archive_that_changed_is_looked_at_again() {
         std::fs::remove_file(&file).unwrap();
         let error = array.read(&whole).unwrap_err();
         assert_ne!(error.kind(), ErrorKind::NotFound, "{error}");
+    }
+}
+
+/// Documents are read of the version of the archive that says where they are.
+#[test]
+fn documents_of_an_archive_that_changed_are_looked_up_again() {
+    let of = |spec: &Spec| Style { folder: "a/", ..STORED }.write_all_of(spec);
+    let (first, second) = (Spec::plain(&[8, 16], &[2, 4]), Spec::plain(&[4, 4], &[2, 2]));
+    let memory = MemoryMedium::new();
+    memory.put("x", of(&first));
+    let store = Store::zip(memory.object("x"), None, "x");
+    assert_eq!(Array::open_in(&store, "a").unwrap().shape(), [8, 16]);
+    memory.put("x", of(&second));
+    let array = Array::open_in(&store, "a").unwrap();
+    assert_eq!(array.shape(), [4, 4]);
+    assert_eq!(array.read(&Selection::all()).unwrap().as_bytes(), second.write().elements);
+}
+
+impl Style {
+    fn write_all_of(self, spec: &Spec) -> Vec<u8> {
+        archive(&spec.write(), self)
+    }
+}
+
+/// Arrays of two folders of one archive share a cache of decoded chunks, and no chunk.
+#[test]
+fn decoded_chunks_are_those_of_their_folder() {
+    let spec = Spec { compressor: Some("zstd"), ..Spec::sharded(&[8, 16], &[4, 8], &[&[2, 2]]) };
+    let written = [spec.write(), Spec { seed: 77, ..spec }.write()];
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for (written, folder) in written.iter().zip(["a", "b"]) {
+        for (key, bytes) in &written.objects {
+            let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+            writer.start_file(format!("{folder}/{key}"), options).unwrap();
+            writer.write_all(bytes).unwrap();
+        }
+    }
+    let memory = MemoryMedium::new();
+    memory.put("x", writer.finish().unwrap().into_inner());
+    let cache = DecodedCache::new(1 << 20);
+    for _ in 0..2 {
+        for (written, folder) in written.iter().zip(["a", "b"]) {
+            let store = Store::zip(memory.object("x"), Some(folder), "x");
+            check(&Array::open_in(&store, "").unwrap().with_decoded_cache(&cache), written, folder);
+        }
+    }
+    assert!(0 < cache.bytes());
+}
+
+/// A deflated shard is inflated whole by each read: keeping its chunks would save nothing.
+#[test]
+fn chunks_of_deflated_shards_are_not_kept() {
+    let spec = Spec { compressor: Some("zstd"), ..Spec::sharded(&[8, 16], &[4, 8], &[&[2, 2]]) };
+    let written = spec.write();
+    for (style, is_kept) in [(STORED, true), (DEFLATED, false)] {
+        let cache = DecodedCache::new(1 << 20);
+        let array = open(archive(&written, style)).unwrap().with_decoded_cache(&cache);
+        check(&array, &written, "deflated");
+        // The array's name takes some hundred bytes.
+        assert_eq!(2048 < cache.bytes(), is_kept, "{} bytes kept", cache.bytes());
     }
 }
 

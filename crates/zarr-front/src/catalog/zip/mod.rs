@@ -42,6 +42,11 @@ impl ZipArchive {
         ZipArchive::new(object, self.root.as_deref())
     }
 
+    /// The directory within the archive that the caller named.
+    pub(crate) fn root(&self) -> Option<&str> {
+        self.root.as_deref()
+    }
+
     /// What is read.
     pub(crate) fn object(&self) -> &ObjectRef {
         &self.object
