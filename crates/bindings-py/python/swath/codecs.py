@@ -7,6 +7,7 @@ Whatever is read or written through them holds the GIL and is slow: each array t
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -123,16 +124,16 @@ def find(entry: str) -> PythonCodec | None:
 
 def _of_numcodecs(config: dict[str, Any]) -> PythonCodec | None:
     try:
-        from numcodecs.registry import codec_registry, get_codec
+        registry = importlib.import_module("numcodecs.registry")
     except ImportError:
         return None
     # Pickle runs what the bytes say.
     if config["id"] == "pickle":
         return None
     try:
-        return NumcodecsCodec(get_codec(dict(config)))
+        return NumcodecsCodec(registry.get_codec(dict(config)))
     except (ValueError, KeyError):
-        if config["id"] in codec_registry:
+        if config["id"] in registry.codec_registry:
             raise
         return None
 
