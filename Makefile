@@ -25,7 +25,7 @@ MATURIN := $(VENV_PYTHON) -m maturin build --quiet --locked --release \
 
 .DELETE_ON_ERROR:
 .PHONY: help demo demo-seviri test test-rust test-python test-cloud test-full lint fuzz-smoke fuzz-full wheel bench bench-quick bench-prepare bench-readers \
-	bench-cloud bench-cloud-quick bench-cloud-readers \
+	bench-cloud bench-cloud-quick bench-cloud-readers bench-writing \
 	instructions instructions-update clean
 
 help: ## list the targets
@@ -100,6 +100,10 @@ bench-cloud-readers: $(VENV)/.wheel benches/peers/tensorstore/.venv/.requirement
 	@cargo build --release --locked --manifest-path benches/cloud/peers/object_store/Cargo.toml \
 		--target-dir benches/cloud/peers/object_store/target \
 		|| echo "bench: object_store does not build here: left out" >&2
+
+bench-writing: $(VENV)/.wheel $(VENV)/.dev-requirements ## race writers of whole arrays, write docs/performance-writing.md
+	cargo build --release --locked --manifest-path benches/Cargo.toml --target-dir benches/target --bin write-floor
+	$(VENV_PYTHON) -m benches.writing $(BENCH_FLAGS)
 
 instructions: ## count the hot paths' instructions and compare them with benches/instructions/counts.toml
 	scripts/instructions

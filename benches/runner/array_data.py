@@ -22,14 +22,19 @@ WRITE_ORDERS = {"morton": "morton", "c": "lexicographic"}
 def write_array(workload: Workload, inner_order: str, target: Path) -> None:
     """Write a workload's array; ``inner_order`` is empty where it has no shards."""
     data = workload.data
-    array = (
-        _create_v2(workload, target) if data["zarr_format"] == 2 else _create(workload, inner_order, target)
-    )
+    array = create_array(workload, inner_order, target)
     values = Values(workload.shape, workload.dtype, int(data["seed"]), data["values"])
     # zarr-python's opt-in pipeline writes the same bytes in a third of the time.
     with zarr.config.set({"codec_pipeline.path": FUSED_PIPELINE}):
         for block, content in values.blocks(data.get("shards", data["chunks"])):
             array[block] = content
+
+
+def create_array(workload: Workload, inner_order: str, target: Path) -> zarr.Array[Any]:
+    """Create a workload's array, without values; ``inner_order`` is empty where it has no shards."""
+    if workload.data["zarr_format"] == 2:
+        return _create_v2(workload, target)
+    return _create(workload, inner_order, target)
 
 
 def _create(workload: Workload, inner_order: str, target: Path) -> zarr.Array[Any]:

@@ -1,0 +1,1 @@
+"""The race of writers: whole arrays, from memory to local files."""
