@@ -21,6 +21,8 @@ pub(crate) enum Command {
     Read(crate::read::Arguments),
     /// Measure how fast random crops of an array are read.
     Bench(crate::bench::Arguments),
+    /// Count, extremes, mean, spread and histogram of an array's elements, and what is missing.
+    Stats(crate::stats::Arguments),
     /// Read and decode everything that is stored, and list what is wrong.
     Validate(crate::validate::Arguments),
 }
@@ -50,7 +52,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Parsed {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Parsed::Show(error.to_string()),
             ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
                 Parsed::Wrong(
-                    "wanted a command: info, read, bench or validate (see `swath --help`)".to_owned(),
+                    "wanted a command: info, read, bench, stats or validate (see `swath --help`)".to_owned(),
                 )
             }
             _ => Parsed::Wrong(one_line(&error.to_string())),

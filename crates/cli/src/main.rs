@@ -13,13 +13,19 @@ mod bench_remote;
 mod bench_report;
 mod bench_run;
 mod calibrate;
+mod cf_time;
 mod crops;
 mod failure;
+mod gather;
+mod grouping;
+mod histogram;
 mod info;
 mod info_text;
 mod interrupt;
 mod leftovers;
 mod locate;
+mod mask_file;
+mod missing;
 mod npy;
 mod npy_file;
 mod number;
@@ -32,7 +38,11 @@ mod quantity;
 mod read;
 mod read_report;
 mod statistics;
+mod stats;
+mod stats_report;
 mod step_chart;
+mod summary;
+mod svg;
 mod tree;
 mod validate;
 mod validate_report;
@@ -61,6 +71,7 @@ fn run(command: Command) -> anyhow::Result<Verdict> {
         Command::Info(arguments) => info::run(&arguments, &mut out)?,
         Command::Read(arguments) => read::run(&arguments, &mut out)?,
         Command::Bench(arguments) => bench::run(&arguments, &mut out)?,
+        Command::Stats(arguments) => stats::run(&arguments, &mut out)?,
         Command::Validate(arguments) => verdict = validate::run(&arguments, &mut out)?,
     }
     out.flush()?;

@@ -8,6 +8,10 @@ pub(crate) trait Number: Copy + PartialOrd {
     fn to_f64(self) -> f64;
     /// Without loss.
     fn extreme(self) -> Extreme;
+    /// As an integer, where the type has only those.
+    fn to_integer(self) -> Option<i128> {
+        None
+    }
     /// Whether it is NaN.
     fn is_missing(self) -> bool {
         false
@@ -22,6 +26,9 @@ macro_rules! integers {
             }
             fn extreme(self) -> Extreme {
                 Extreme::Integer(i128::from(self))
+            }
+            fn to_integer(self) -> Option<i128> {
+                Some(i128::from(self))
             }
         }
     )*};

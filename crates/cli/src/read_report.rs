@@ -127,17 +127,18 @@ impl Report<'_> {
 }
 
 /// Nine significant digits: more are rounding.
-fn rounded(value: f64) -> String {
+pub(crate) fn rounded(value: f64) -> String {
     let shortened = format!("{value:.8e}").parse().unwrap_or(value);
     format!("{shortened:?}")
 }
 
 /// JSON has no NaN and no infinities; Zarr's own spelling stands in.
-fn number(value: f64) -> Value {
+pub(crate) fn number(value: f64) -> Value {
     if value.is_finite() { json!(value) } else { json!(format!("{value}").replace("inf", "Infinity")) }
 }
 
-fn extreme_json(extreme: Extreme) -> Value {
+/// An extreme, exact where JSON has numbers for it.
+pub(crate) fn extreme_json(extreme: Extreme) -> Value {
     match extreme {
         Extreme::Bool(value) => json!(value),
         // The shortest digits that give the element back, not those of its widened value.

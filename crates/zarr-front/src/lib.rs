@@ -31,6 +31,7 @@ mod point_placement;
 mod raveling;
 mod read;
 mod read_batch;
+mod reading_ahead;
 mod region;
 mod selection;
 mod shard_codec;

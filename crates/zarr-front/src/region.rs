@@ -76,6 +76,41 @@ impl RegionGrid {
         Ok(RegionGrid { shape: shape.to_vec(), extents, counts, len })
     }
 
+    /// An array cut into boxes of at most `bytes_max` bytes that are whole chunks: as many of them as fit, along the last axes
+    /// first, so that each chunk is read for one box. Where one chunk does not fit it is cut along the first axes.
+    ///
+    /// # Errors
+    ///
+    /// As [`RegionGrid::new`].
+    pub fn fitting(
+        shape: &[u64],
+        chunk_shape: &[u64],
+        element_bytes: u64,
+        bytes_max: u64,
+    ) -> Result<RegionGrid, Error> {
+        let room = (bytes_max / element_bytes.max(1)).max(1);
+        let mut extents = chunk_extents(shape, chunk_shape);
+        let elements = |extents: &[u64]| cell_count(extents).unwrap_or(u64::MAX);
+        for axis in 0..extents.len() {
+            let others = elements(&extents) / extents[axis];
+            if room < others.saturating_mul(extents[axis]) {
+                extents[axis] = (room / others.max(1)).max(1);
+            }
+        }
+        if elements(&extents) == elements(&chunk_extents(shape, chunk_shape)) {
+            for axis in (0..extents.len()).rev() {
+                let others = elements(&extents) / extents[axis];
+                let chunks = room / others.max(1) / extents[axis];
+                extents[axis] = extents[axis].saturating_mul(chunks.max(1)).min(shape[axis].max(1));
+                // Boxes of rows that are no whole rows would be no neighbours in storage.
+                if extents[axis] < shape[axis] {
+                    break;
+                }
+            }
+        }
+        RegionGrid::new(shape, &extents)
+    }
+
     /// Boxes in all; none of an array without elements.
     #[must_use]
     pub fn len(&self) -> u64 {
@@ -113,9 +148,28 @@ impl RegionGrid {
     }
 }
 
+fn chunk_extents(shape: &[u64], chunk_shape: &[u64]) -> Vec<u64> {
+    chunk_shape.iter().zip(shape).map(|(chunk, length)| (*chunk).min(*length).max(1)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fitting_boxes_are_whole_chunks_where_one_fits() {
+        let extents =
+            |bytes_max| RegionGrid::fitting(&[20, 30, 9], &[4, 10, 9], 2, bytes_max).unwrap().extents;
+        assert_eq!(extents(720), [4, 10, 9]);
+        assert_eq!(extents(1500), [4, 20, 9]);
+        assert_eq!(extents(2160 * 2 + 5), [8, 30, 9]);
+        assert_eq!(extents(1 << 20), [20, 30, 9]);
+        assert_eq!(extents(719), [3, 10, 9]);
+        assert_eq!(extents(18), [1, 1, 9]);
+        assert_eq!(extents(0), [1, 1, 1]);
+        assert_eq!(RegionGrid::fitting(&[], &[], 8, 1).unwrap().len(), 1);
+        assert!(RegionGrid::fitting(&[0, 3], &[1, 1], 8, 1).unwrap().is_empty());
+    }
 
     #[test]
     fn boxes_cover_an_array_once() {

@@ -7,6 +7,7 @@ mod calibrate;
 mod info;
 mod npy;
 mod read;
+mod stats;
 mod stored;
 mod swath;
 mod url;
