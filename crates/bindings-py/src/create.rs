@@ -39,7 +39,8 @@ pub(crate) fn array<'py>(
     let made = py.detach(|| builder.create(&location.new_store()?, location.path()));
     let made = made.map_err(|error| raised(py, &error))?;
     let stores_empty = wanted.get("write_empty_chunks") == Some(&Value::Bool(true));
-    let location = location.clone().with_access(Access { stores_empty, ..Access::WRITABLE });
+    let location =
+        location.clone().with_access(Access { is_writable: true, stores_empty, ..location.access() });
     let array = Bound::new(py, Array::opened(py, location, made)?)?;
     if !data.is_none() {
         array.set_item(PyEllipsis::get(py), data)?;
@@ -68,7 +69,7 @@ pub(crate) fn group(
         swath::Group::create(&location.new_store()?, location.path(), zarr_format, &attributes, existing)
     });
     let made = made.map_err(|error| raised(py, &error))?;
-    Ok(Group::opened(location.clone().with_access(Access::WRITABLE), made))
+    Ok(Group::opened(location.clone().with_access(Access { is_writable: true, ..location.access() }), made))
 }
 
 fn existing(overwrite: bool) -> Existing {

@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use swath::codecs::Checksums;
 use swath::{DecodedCache, Error, Store};
 
 /// A store, a node's path in it, and where the node's decoded chunks are kept. All that a pickle holds: of the cache, its
@@ -30,18 +31,21 @@ pub(crate) struct Access {
     pub(crate) is_writable: bool,
     /// Whether chunks that hold nothing but the fill value are stored.
     pub(crate) stores_empty: bool,
+    /// Whether the checksums of chunks are passed over.
+    pub(crate) skips_checksums: bool,
 }
 
 impl Access {
-    /// Writing, as zarr-python does it by default.
-    pub(crate) const WRITABLE: Access = Access { is_writable: true, stores_empty: false };
-
     pub(crate) fn from_number(number: u8) -> Access {
-        Access { is_writable: number & 1 != 0, stores_empty: number & 2 != 0 }
+        Access {
+            is_writable: number & 1 != 0,
+            stores_empty: number & 2 != 0,
+            skips_checksums: number & 4 != 0,
+        }
     }
 
     fn number(self) -> u8 {
-        u8::from(self.is_writable) | u8::from(self.stores_empty) << 1
+        u8::from(self.is_writable) | u8::from(self.stores_empty) << 1 | u8::from(self.skips_checksums) << 2
     }
 }
 
@@ -124,13 +128,17 @@ impl Location {
 
     /// Opens the store; nothing is connected yet.
     pub(crate) fn store(&self) -> Result<Store, Error> {
-        match &self.root {
+        let store = match &self.root {
             Root::Directory(root) => Store::path(root),
             Root::Remote(remote) => match &self.cache {
                 Some(cache) => cache.in_front_of(remote.store()?),
                 None => remote.store(),
             },
-        }
+        }?;
+        Ok(match self.access.skips_checksums {
+            true => store.with_checksums(Checksums::Skip),
+            false => store,
+        })
     }
 
     /// The node's path in its store; empty for the root.

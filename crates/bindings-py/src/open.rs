@@ -60,6 +60,9 @@ use swath::{CloudOptions, Error, ErrorKind, Node, Store};
 ///     When cached bytes count: "checked", an object that was not confirmed within the last second is
 ///     asked whether it changed, which costs one small request; a number, the same with so many
 ///     seconds; "immutable", always, for archives that never change.
+/// checksums : {"verify", "skip"}, default "verify"
+///     Whether chunks are compared with the checksums behind them (`crc32c`, `fletcher32` and their
+///     like). Those of shard indexes, and those inside gzip, zlib and zstd streams, always are.
 ///
 /// **creation : optional
 ///     What is to be made, in modes that make something: an array, where there is a `shape` or
@@ -89,8 +92,8 @@ use swath::{CloudOptions, Error, ErrorKind, Node, Store};
 /// (10,)
 #[pyfunction]
 #[pyo3(
-    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0, cache = None, cache_dir = None, cache_freshness = None, **creation),
-    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0, cache=None, cache_dir=None, cache_freshness=None, **creation)"
+    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0, cache = None, cache_dir = None, cache_freshness = None, checksums = "verify", **creation),
+    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0, cache=None, cache_dir=None, cache_freshness=None, checksums='verify', **creation)"
 )]
 #[expect(clippy::too_many_arguments, reason = "one for each of Python's")]
 pub(crate) fn open<'py>(
@@ -102,10 +105,12 @@ pub(crate) fn open<'py>(
     cache: Option<CacheSize>,
     cache_dir: Option<PathBuf>,
     cache_freshness: Option<CacheFreshness>,
+    checksums: &str,
     creation: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let caches = Caches::new(decoded_cache_bytes, cache, cache_dir, cache_freshness);
     let (mode, location) = location(mode, url, storage_options, caches)?;
+    let location = with_checksums(py, location, checksums)?;
     if let Some(node) = existing(py, mode, &location, Node::open_in)? {
         refuse_creation(mode, &location, creation)?;
         return wrap(py, &location, node);
@@ -135,7 +140,7 @@ pub(crate) fn open<'py>(
 ///     decoding. They count only as long as what is stored did not change. Uncompressed chunks are
 ///     not kept: reading them costs no more than copying them. A copy made by pickling or forking has
 ///     a cache of its own.
-/// cache, cache_dir, cache_freshness : optional
+/// cache, cache_dir, cache_freshness, checksums : optional
 ///     As for `open`.
 /// **creation : optional
 ///     As for `create_array`, in modes that make an array.
@@ -157,8 +162,8 @@ pub(crate) fn open<'py>(
 /// (8, 3, 256, 256)
 #[pyfunction]
 #[pyo3(
-    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0, cache = None, cache_dir = None, cache_freshness = None, **creation),
-    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0, cache=None, cache_dir=None, cache_freshness=None, **creation)"
+    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0, cache = None, cache_dir = None, cache_freshness = None, checksums = "verify", **creation),
+    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0, cache=None, cache_dir=None, cache_freshness=None, checksums='verify', **creation)"
 )]
 #[expect(clippy::too_many_arguments, reason = "one for each of Python's")]
 pub(crate) fn open_array<'py>(
@@ -170,10 +175,12 @@ pub(crate) fn open_array<'py>(
     cache: Option<CacheSize>,
     cache_dir: Option<PathBuf>,
     cache_freshness: Option<CacheFreshness>,
+    checksums: &str,
     creation: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Bound<'py, Array>> {
     let caches = Caches::new(decoded_cache_bytes, cache, cache_dir, cache_freshness);
     let (mode, location) = location(mode, url, storage_options, caches)?;
+    let location = with_checksums(py, location, checksums)?;
     if let Some(array) = existing(py, mode, &location, swath::Array::open_in)? {
         refuse_creation(mode, &location, creation)?;
         return Bound::new(py, Array::opened(py, location, array)?);
@@ -198,7 +205,7 @@ pub(crate) fn open_array<'py>(
 ///     that reading them again needs no decoding. They count only as long as their file did not
 ///     change. Uncompressed chunks are not kept: reading them costs no more than copying them. A
 ///     copy made by pickling or forking has a cache of its own.
-/// cache, cache_dir, cache_freshness : optional
+/// cache, cache_dir, cache_freshness, checksums : optional
 ///     As for `open`.
 /// **creation : optional
 ///     `zarr_format` and `attributes`, in modes that make a group.
@@ -220,8 +227,8 @@ pub(crate) fn open_array<'py>(
 /// ('latitude', 'longitude', 't2m')
 #[pyfunction]
 #[pyo3(
-    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0, cache = None, cache_dir = None, cache_freshness = None, **creation),
-    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0, cache=None, cache_dir=None, cache_freshness=None, **creation)"
+    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0, cache = None, cache_dir = None, cache_freshness = None, checksums = "verify", **creation),
+    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0, cache=None, cache_dir=None, cache_freshness=None, checksums='verify', **creation)"
 )]
 #[expect(clippy::too_many_arguments, reason = "one for each of Python's")]
 pub(crate) fn open_group(
@@ -233,10 +240,12 @@ pub(crate) fn open_group(
     cache: Option<CacheSize>,
     cache_dir: Option<PathBuf>,
     cache_freshness: Option<CacheFreshness>,
+    checksums: &str,
     creation: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Group> {
     let caches = Caches::new(decoded_cache_bytes, cache, cache_dir, cache_freshness);
     let (mode, location) = location(mode, url, storage_options, caches)?;
+    let location = with_checksums(py, location, checksums)?;
     if let Some(group) = existing(py, mode, &location, swath::Group::open_in)? {
         refuse_creation(mode, &location, creation)?;
         return Ok(Group::opened(location, group));
@@ -395,6 +404,20 @@ pub(crate) fn writable_location(
     location("a", store, storage_options, Caches::new(0, None, None, None)).map(|(_, location)| location)
 }
 
+/// The same location, whose chunks are compared with their checksums or not.
+fn with_checksums(py: Python<'_>, location: Location, checksums: &str) -> PyResult<Location> {
+    let skips_checksums = match checksums {
+        "verify" => false,
+        "skip" => true,
+        _ => {
+            let message = format!("wanted checksums \"verify\" or \"skip\", found {checksums:?}");
+            return Err(error(py, Class::Invalid, &message, &location.name()));
+        }
+    };
+    let access = Access { skips_checksums, ..location.access() };
+    Ok(location.with_access(access))
+}
+
 /// What a mode means, and the location that the arguments of `open` name, if it is one that swath can
 /// read.
 fn location(
@@ -406,7 +429,7 @@ fn location(
     let given = place(store, storage_options)?;
     let given = with_absolute_archive(given);
     let mode = mode_of(store.py(), mode, &given.url)?;
-    let access = if mode == Mode::Read { Access::default() } else { Access::WRITABLE };
+    let access = Access { is_writable: mode != Mode::Read, ..Access::default() };
     Ok((mode, location_of(store.py(), &given, caches)?.with_access(access)))
 }
 

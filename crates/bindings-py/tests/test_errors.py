@@ -232,3 +232,31 @@ def test_storage_that_fails(path, array):
 def test_missing_chunks_are_no_error(path, array):
     shard(path).unlink()
     assert (array[0] == -1).all()
+
+
+@pytest.mark.parametrize("layout", [{}, {"shards": (4, 4)}], ids=["plain", "sharded"])
+def test_checksums_of_chunks_can_be_passed_over(tmp_path, layout):
+    values = np.arange(16, dtype="i4").reshape(4, 4)
+    codecs = {"compressors": [zarr.codecs.Crc32cCodec()], **layout}
+    zarr.create_array(tmp_path / "a", data=values, chunks=(2, 4), **codecs)
+    path = next(path for path in sorted(tmp_path.rglob("c/0/0")))
+    stored = bytearray(path.read_bytes())
+    stored[0] ^= 1
+    path.write_bytes(stored)
+    with pytest.raises(swath.CorruptError, match="checksum"):
+        swath.open(tmp_path / "a")[...]
+    values[0, 0] ^= 1
+    for opened in (swath.open, swath.open_array):
+        array = opened(tmp_path / "a", checksums="skip")
+        np.testing.assert_array_equal(array[...], values)
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(array))[...], values)
+    zarr.create_group(tmp_path, overwrite=False)
+    np.testing.assert_array_equal(swath.open_group(tmp_path, checksums="skip")["a"][...], values)
+    with pytest.raises(swath.InvalidError, match='wanted checksums "verify" or "skip", found "never"'):
+        swath.open(tmp_path / "a", checksums="never")
+    if layout:
+        # Where chunks lie is never taken on trust.
+        stored[-10] ^= 1
+        path.write_bytes(stored)
+        with pytest.raises(swath.CorruptError):
+            swath.open(tmp_path / "a", checksums="skip")[...]

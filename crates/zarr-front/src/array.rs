@@ -77,6 +77,7 @@ impl Array {
 
     pub(crate) fn new(store: Store, path: String, metadata: ArrayMetadata) -> Result<Array, Error> {
         let compiled = Compiled::new(&metadata).map_err(|error| error.with_object(&store.describe(&path)))?;
+        let compiled = compiled.with_checksums(store.checksums());
         Ok(Array {
             inner: Arc::new(ArrayInner {
                 store,

@@ -7,7 +7,9 @@ use crate::raveling::{cell_count, unravel};
 use crate::shard_codec::{ShardElements, whole_shard_codecs};
 use crate::variable::fill_place;
 use crate::{DataType, Error, ErrorKind};
-use swath_codecs::{Chain, ChunkLayout, Codec, Element, NumberType, VariableChain, VariableElements};
+use swath_codecs::{
+    Chain, Checksums, ChunkLayout, Codec, Element, NumberType, VariableChain, VariableElements,
+};
 
 /// Grids, chains and strides of one array.
 #[derive(Clone, Debug)]
@@ -124,6 +126,12 @@ impl Compiled {
             variable,
             encoded_len_max,
         })
+    }
+
+    /// The same, with this treatment of the checksums of chunks; those of indexes are always compared.
+    pub(crate) fn with_checksums(self, checksums: Checksums) -> Compiled {
+        let variable = self.variable.map(|chain| chain.with_checksums(checksums));
+        Compiled { chain: self.chain.with_checksums(checksums), variable, ..self }
     }
 
     /// Chunks of one object in all; [`Compiled::new`] has checked that 64 bits count them.

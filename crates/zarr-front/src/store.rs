@@ -8,6 +8,7 @@ use crate::{Error, ErrorKind};
 use bytes::Bytes;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use swath_codecs::Checksums;
 use swath_ioengine::{
     ByteRange, Engine, Entry, FileAccess, LocalFiles, Medium, MediumId, MemoryMedium, ObjectRef, RangeRead,
     RemoteStats, RunOptions,
@@ -29,6 +30,7 @@ pub struct Store {
     recipe: Option<Arc<StoreRecipe>>,
     /// Where keys are, in a store whose keys are parts of other objects.
     catalog: Option<Arc<Catalog>>,
+    checksums: Checksums,
     #[cfg(feature = "cache")]
     cache: Option<CacheTier>,
 }
@@ -84,6 +86,7 @@ impl Store {
             name: name.into(),
             recipe: None,
             catalog: None,
+            checksums: Checksums::Verify,
             #[cfg(feature = "cache")]
             cache: None,
         }
@@ -112,6 +115,19 @@ impl Store {
         let medium = references.inline().medium.clone();
         let catalog = Catalog::References(Arc::new(references));
         Ok(Store { catalog: Some(Arc::new(catalog)), ..Store::new(medium, "", name) })
+    }
+
+    /// The same store, the checksums of whose chunks are treated so: `crc32c`, `fletcher32` and their like, which stand
+    /// behind the bytes of a chunk. Those of shard indexes, and those inside gzip, zlib and zstd streams, are always compared.
+    /// A store compares all unless told otherwise.
+    #[must_use]
+    pub fn with_checksums(self, checksums: Checksums) -> Store {
+        Store { checksums, ..self }
+    }
+
+    /// What is done with the checksums of chunks.
+    pub(crate) fn checksums(&self) -> Checksums {
+        self.checksums
     }
 
     /// Where keys are, in a store whose keys are parts of other objects.

@@ -962,6 +962,7 @@ def open(
     cache: int | str | None = None,
     cache_dir: str | PathLike[str] | None = None,
     cache_freshness: Literal["checked", "immutable"] | float | None = None,
+    checksums: Literal["verify", "skip"] = "verify",
     **creation: Any,
 ) -> Array | Group:
     """Open the array or group stored in a directory, in a zip archive or at a URL.
@@ -1008,6 +1009,9 @@ def open(
         When cached bytes count: "checked", an object that was not confirmed within the last second is
         asked whether it changed, which costs one small request; a number, the same with so many
         seconds; "immutable", always, for archives that never change.
+    checksums : {"verify", "skip"}, default "verify"
+        Whether chunks are compared with the checksums behind them (`crc32c`, `fletcher32` and their
+        like). Those of shard indexes, and those inside gzip, zlib and zstd streams, always are.
 
     **creation : optional
         What is to be made, in modes that make something: an array, where there is a `shape` or
@@ -1046,6 +1050,7 @@ def open_array(
     cache: int | str | None = None,
     cache_dir: str | PathLike[str] | None = None,
     cache_freshness: Literal["checked", "immutable"] | float | None = None,
+    checksums: Literal["verify", "skip"] = "verify",
     **creation: Any,
 ) -> Array:
     """Open the array stored in a directory or at a URL.
@@ -1065,7 +1070,7 @@ def open_array(
         decoding. They count only as long as what is stored did not change. Uncompressed chunks are
         not kept: reading them costs no more than copying them. A copy made by pickling or forking has
         a cache of its own.
-    cache, cache_dir, cache_freshness : optional
+    cache, cache_dir, cache_freshness, checksums : optional
         As for `open`.
     **creation : optional
         As for `create_array`, in modes that make an array.
@@ -1096,6 +1101,7 @@ def open_group(
     cache: int | str | None = None,
     cache_dir: str | PathLike[str] | None = None,
     cache_freshness: Literal["checked", "immutable"] | float | None = None,
+    checksums: Literal["verify", "skip"] = "verify",
     **creation: Any,
 ) -> Group:
     """Open the group stored in a directory or at a URL.
@@ -1115,7 +1121,7 @@ def open_group(
         that reading them again needs no decoding. They count only as long as their file did not
         change. Uncompressed chunks are not kept: reading them costs no more than copying them. A
         copy made by pickling or forking has a cache of its own.
-    cache, cache_dir, cache_freshness : optional
+    cache, cache_dir, cache_freshness, checksums : optional
         As for `open`.
     **creation : optional
         `zarr_format` and `attributes`, in modes that make a group.
