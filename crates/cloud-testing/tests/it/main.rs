@@ -12,5 +12,6 @@ mod load;
 mod proxies;
 mod raw;
 mod servers;
+mod signatures;
 mod stand;
 mod web;

@@ -58,7 +58,7 @@ impl Service {
 
     /// The head of an answer, unless nothing comes.
     async fn answer(&self, path: &Path, options: GetOptions, heard: &Heard) -> Result<GetResult, Failure> {
-        match timeout(self.settings.stall_timeout, self.store.get_opts(path, options)).await {
+        match timeout(self.settings.stall_timeout, self.reads().get_opts(path, options)).await {
             Ok(Ok(result)) => Ok(result),
             Ok(Err(error)) => Err(Failure::of(&error, heard)),
             Err(_) => Err(self.stalled("no answer came")),

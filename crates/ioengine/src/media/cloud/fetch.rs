@@ -139,7 +139,7 @@ impl Service {
         let time = self.settings.stall_timeout;
         let retrying = Retrying::new(&self.endpoint, &self.settings, deadline);
         let result = retried_with((self, retrying), turn, Repeat::Idempotent, time, || {
-            self.store.get_opts(path, GetOptions { head: true, ..GetOptions::default() })
+            self.reads().get_opts(path, GetOptions { head: true, ..GetOptions::default() })
         });
         Ok(result.await?.meta)
     }

@@ -16,6 +16,8 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub(super) struct Service {
     pub(super) store: Arc<dyn ObjectStore>,
+    /// The same for bytes of objects and what is known of them, where requests for those take a way of their own.
+    pub(super) reads: Option<Arc<dyn ObjectStore>>,
     pub(super) endpoint: Arc<Endpoint>,
     /// See [`RemoteSource::lasting_name`](crate::RemoteSource::lasting_name).
     pub(super) lasting_name: Option<Arc<str>>,
@@ -30,6 +32,11 @@ pub(super) struct Service {
 }
 
 impl Service {
+    /// What brings bytes of objects, and what is known of them.
+    pub(super) fn reads(&self) -> &Arc<dyn ObjectStore> {
+        self.reads.as_ref().unwrap_or(&self.store)
+    }
+
     /// Learns from the failure of a request of `sent`: servers that ask for fewer requests get fewer, and credentials that ran
     /// out are renewed.
     pub(super) fn note_failure(&self, failure: &Failure, sent: Instant) {

@@ -71,9 +71,10 @@ impl Source {
                 let store = Arc::clone(store);
                 let abilities = ANY_STORE;
                 let renewal = Renewal::default();
-                let (lasting_name, gather, transport) = (None, None, None);
+                let (reads, lasting_name, gather, transport) = (None, None, None, None);
                 return Ok(Service {
                     store,
+                    reads,
                     endpoint,
                     lasting_name,
                     abilities,
@@ -84,11 +85,12 @@ impl Source {
                 });
             }
         };
-        let Connected { store, endpoint, lasting_name, abilities, web, transport, renewal } = connected;
+        let Connected { store, reads, endpoint, lasting_name, abilities, web, transport, renewal } =
+            connected;
         let endpoint = network.endpoint(&endpoint, &settings);
         let gather = web.map(|web| Gather::new(web.client, web.root));
         let (lasting_name, transport) = (Some(lasting_name), Some(transport));
-        Ok(Service { store, endpoint, lasting_name, abilities, settings, gather, transport, renewal })
+        Ok(Service { store, reads, endpoint, lasting_name, abilities, settings, gather, transport, renewal })
     }
 
     /// Runs an operation on the runtime and waits for it.

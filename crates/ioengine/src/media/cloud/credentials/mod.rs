@@ -26,5 +26,5 @@ pub(super) use google::{Login as GoogleLogin, login as google_login, provider as
 pub(super) use own::{own_amazon, own_azure, own_google};
 pub(super) use renewal::Renewal;
 pub use source::{CloudCredentials, CloudKeys, CredentialSource};
-pub(super) use timestamp::http_date;
+pub(super) use timestamp::{COMPACT_DAY_LEN, COMPACT_LEN, compact, http_date};
 pub(super) use token_requests::TokenRequests;

@@ -46,6 +46,30 @@ pub(crate) fn http_date(text: &str) -> Option<SystemTime> {
 
 /// A time from 1970 on, to the second, in UTC.
 pub(super) fn written(time: SystemTime) -> String {
+    let [year, month, day, hour, minute, second] = civil(time);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+/// Letters of a [`compact`] time, and of its day.
+pub(crate) const COMPACT_LEN: usize = 16;
+pub(crate) const COMPACT_DAY_LEN: usize = 8;
+
+/// A time from 1970 to 9999, to the second, in UTC, as requests to Amazon have it: `20261121T233528Z`.
+pub(crate) fn compact(time: SystemTime) -> [u8; COMPACT_LEN] {
+    let mut text = *b"00000000T000000Z";
+    let fields = civil(time);
+    for (field, end, len) in [(0, 4, 4), (1, 6, 2), (2, 8, 2), (3, 11, 2), (4, 13, 2), (5, 15, 2)] {
+        let mut rest = fields[field];
+        for letter in text[end - len..end].iter_mut().rev() {
+            *letter = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+            rest /= 10;
+        }
+    }
+    text
+}
+
+/// Year, month, day, hour, minute and second in UTC.
+fn civil(time: SystemTime) -> [u64; 6] {
     let seconds = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
     let (days, of_day) = (seconds / 86400, seconds % 86400);
     // The inverse of `days`, by the same author.
@@ -57,8 +81,7 @@ pub(super) fn written(time: SystemTime) -> String {
     let day = of_year - (153 * month + 2) / 5 + 1;
     let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
     let year = year_of_era + era * 400 + later;
-    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    [year, month, day, of_day / 3600, of_day / 60 % 60, of_day % 60]
 }
 
 fn fields(text: &str, separator: char) -> Option<[i64; 3]> {
@@ -105,6 +128,8 @@ mod tests {
         for seconds in (0..5_000_000_000).step_by(86_413 * 7) {
             let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
             assert_eq!(timestamp(&written(time)), Some(time), "{}", written(time));
+            let compact = String::from_utf8(compact(time).to_vec()).unwrap();
+            assert_eq!(compact, written(time).replace(['-', ':'], ""));
         }
         assert_eq!(
             written(SystemTime::UNIX_EPOCH + Duration::from_secs(951_825_600)),

@@ -3,17 +3,18 @@
 use super::endpoint::{endpoint, origin, with_bucket_in_host};
 use super::lasting_name::lasting_name;
 use super::place::{Form, unsupported};
-use super::region::{Pays, RegionFollower};
-use super::request_layer::{Additions, RequestLayer};
+use super::region::{Pays, RegionFollower, Resigner};
+use super::request_layer::{Additions, RequestLayer, Signing};
+use super::signing::{Payload, Signer};
 use super::{Abilities, Built, Context, client_options, no_retries};
 use crate::Error;
 use crate::media::cloud::CloudOptions;
 use crate::media::cloud::credentials::{
     Amazon, AmazonSearch, AmazonSettings, Profiles, Renewal, TokenRequests, amazon_settings, own_amazon,
 };
-use object_store::ClientOptions;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, AwsCredentialProvider};
 use object_store::client::HttpConnector;
+use object_store::{ClientOptions, ObjectStore};
 use std::sync::Arc;
 
 /// Options that object_store understands as they are.
@@ -70,42 +71,71 @@ pub(super) fn build<C: HttpConnector + Clone>(
         Some(own) => own_amazon(Arc::clone(own), &renewal),
         None => Arc::new(Amazon::new(settings, TokenRequests::new(client), &renewal)),
     };
+    let layers = Layers {
+        connector: &connector,
+        service: &service,
+        additions: additions(options)?,
+        follower: (target.is_amazon && !target.is_express).then(|| RegionFollower::new(&target.region)),
+    };
     let pays = pays(options)?;
-    let follower = (target.is_amazon && !target.is_express)
-        .then(|| RegionFollower::new(&target.region, (!unsigned).then(|| Arc::clone(&credentials)), pays));
-    let layer = RequestLayer::new(connector.clone(), &service, additions(options)?, follower);
     let mut builder = AmazonS3Builder::new()
         .with_bucket_name(&place.bucket)
         .with_region(&target.region)
-        .with_credentials(credentials)
+        .with_credentials(Arc::clone(&credentials))
         .with_skip_signature(unsigned)
         .with_request_payer(pays == Pays::Requester)
         .with_virtual_hosted_style_request(target.in_host)
         .with_s3_express(target.is_express)
         .with_client_options(client_options(options))
-        .with_retry(no_retries())
-        .with_http_connector(layer);
+        .with_retry(no_retries());
     if !target.is_express {
         builder = builder.with_endpoint(&target.endpoint);
     }
-    let store = passed_on(builder, options)?
-        .build()
-        .map_err(|_| unsupported("the options of S3 cannot be used together"))?;
+    let builder = passed_on(builder, options)?;
+    // Directory buckets sign with keys of sessions, which object_store makes and keeps to itself.
+    let signs_reads = !unsigned && !target.is_express;
+    let reads = match signs_reads {
+        true => {
+            let signer = Signer::new(Arc::clone(&credentials), &target.region, payload(options)?, pays);
+            Some(layers.store(builder.clone().with_skip_signature(true), Signing::Here(signer))?)
+        }
+        false => None,
+    };
+    let signing = match unsigned {
+        true => Signing::Above,
+        false => Signing::AboveAndMoved(Resigner::new(credentials, pays)),
+    };
+    let store = layers.store(builder, signing)?;
     let abilities = Abilities {
         suffix_ranges: true,
         lists: true,
         conditional_puts: options.get("conditional_put") != Some("disabled"),
     };
     let lasting_name = lasting_name(context, &target.service, "");
-    Ok(Built {
-        store: Arc::new(store),
-        endpoint: service,
-        lasting_name,
-        abilities,
-        web: None,
-        connector,
-        renewal,
-    })
+    Ok(Built { store, reads, endpoint: service, lasting_name, abilities, web: None, connector, renewal })
+}
+
+/// What is below the stores of one bucket.
+struct Layers<'a, C> {
+    connector: &'a C,
+    service: &'a str,
+    additions: Additions,
+    follower: Option<RegionFollower>,
+}
+
+impl<C: HttpConnector + Clone> Layers<'_, C> {
+    /// A store whose requests are signed so.
+    fn store(&self, builder: AmazonS3Builder, signing: Signing) -> Result<Arc<dyn ObjectStore>, Error> {
+        let (additions, follower) = (self.additions.clone(), self.follower.clone());
+        let layer = RequestLayer::signed(self.connector.clone(), self.service, additions, follower, signing);
+        let store = builder.with_http_connector(layer).build();
+        let store = store.map_err(|_| unsupported("the options of S3 cannot be used together"))?;
+        Ok(Arc::new(store))
+    }
+}
+
+fn payload(options: &CloudOptions) -> Result<Payload, Error> {
+    Ok(if options.truth("unsigned_payload")? { Payload::Unsigned } else { Payload::Signed })
 }
 
 fn target(context: Context<'_>, settings: &AmazonSettings) -> Result<Target, Error> {

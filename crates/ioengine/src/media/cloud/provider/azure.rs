@@ -53,7 +53,7 @@ pub(super) fn build<C: HttpConnector + Clone>(
         Some(own) => own_azure(Arc::clone(own), &renewal),
         None => azure_provider(&login, connector.clone(), &renewal)?,
     };
-    let layer = RequestLayer::new(connector.clone(), &service, Additions::new(options, None)?, None);
+    let layer = RequestLayer::new(connector.clone(), &service, Additions::new(options, None)?);
     let mut builder = MicrosoftAzureBuilder::new()
         .with_account(&account.name)
         .with_container_name(&place.bucket)
@@ -75,6 +75,7 @@ pub(super) fn build<C: HttpConnector + Clone>(
     let abilities = Abilities { suffix_ranges: false, lists: true, conditional_puts: true };
     let lasting_name = lasting_name(context, &account.endpoint, &account.name);
     Ok(Built {
+        reads: None,
         store: Arc::new(store),
         endpoint: service,
         lasting_name,

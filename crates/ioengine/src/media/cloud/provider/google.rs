@@ -50,7 +50,7 @@ pub(super) fn build<C: HttpConnector + Clone>(
     if let Some(project) = payer(context)? {
         additions.set("x-goog-user-project", &project)?;
     }
-    let layer = RequestLayer::new(connector.clone(), &service, additions, None);
+    let layer = RequestLayer::new(connector.clone(), &service, additions);
     let store = GoogleCloudStorageBuilder::new()
         .with_bucket_name(&place.bucket)
         .with_base_url(&endpoint)
@@ -64,6 +64,7 @@ pub(super) fn build<C: HttpConnector + Clone>(
     let abilities = Abilities { suffix_ranges: true, lists: true, conditional_puts: true };
     let lasting_name = lasting_name(context, &endpoint, "");
     Ok(Built {
+        reads: None,
         store: Arc::new(store),
         endpoint: service,
         lasting_name,

@@ -12,6 +12,7 @@ mod proxy;
 mod region;
 mod request_layer;
 mod settings;
+mod signing;
 #[cfg(test)]
 mod tests;
 mod web;
@@ -44,6 +45,8 @@ pub(crate) struct Parsed {
 /// A store that requests can be made of. Made once a process and location.
 pub(crate) struct Connected {
     pub(crate) store: Arc<dyn ObjectStore>,
+    /// See [`Built`].
+    pub(crate) reads: Option<Arc<dyn ObjectStore>>,
     /// What shares limits and costs: scheme, host and port of the service.
     pub(crate) endpoint: Arc<str>,
     /// See [`RemoteSource::lasting_name`](crate::RemoteSource::lasting_name).
@@ -106,13 +109,15 @@ pub(crate) fn connect(
     transport: impl FnOnce(TransportSettings) -> Result<Transport, Error>,
 ) -> Result<Connected, Error> {
     let built = build(url, options, &Environment::of_process(), transport)?;
-    let Built { store, endpoint, lasting_name, abilities, web, connector, renewal } = built;
-    Ok(Connected { store, endpoint, lasting_name, abilities, web, transport: connector, renewal })
+    let Built { store, reads, endpoint, lasting_name, abilities, web, connector, renewal } = built;
+    Ok(Connected { store, reads, endpoint, lasting_name, abilities, web, transport: connector, renewal })
 }
 
 /// A store, and what it was built on.
 struct Built<C> {
     store: Arc<dyn ObjectStore>,
+    /// The same for bytes of objects and what is known of them, where requests for those are signed here.
+    reads: Option<Arc<dyn ObjectStore>>,
     endpoint: Arc<str>,
     lasting_name: Arc<str>,
     abilities: Abilities,

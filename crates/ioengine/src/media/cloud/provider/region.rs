@@ -5,8 +5,8 @@ use http::header::AUTHORIZATION;
 use http::uri::Authority;
 use http::{StatusCode, Uri};
 use object_store::aws::{AwsAuthorizer, AwsCredentialProvider};
-use object_store::client::{HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse};
-use std::sync::OnceLock;
+use object_store::client::{HttpError, HttpErrorKind, HttpRequest, HttpResponse};
+use std::sync::{Arc, OnceLock};
 
 /// Where Amazon tells the region of a bucket.
 const REGION_HEADER: &str = "x-amz-bucket-region";
@@ -16,14 +16,12 @@ const DIGEST_HEADER: &str = "x-amz-content-sha256";
 /// Letters of the longest name of a region that is believed.
 const REGION_LEN_MAX: usize = 32;
 
-/// Follows a bucket to its region.
+/// Follows a bucket to its region. Cloning shares what was learned.
+#[derive(Clone)]
 pub(super) struct RegionFollower {
-    /// The region that requests are signed for above.
-    configured: String,
-    learned: OnceLock<String>,
-    /// `None` for requests without a signature.
-    credentials: Option<AwsCredentialProvider>,
-    pays: Pays,
+    /// The region that requests are made for.
+    configured: Arc<str>,
+    learned: Arc<OnceLock<String>>,
 }
 
 /// Who pays for requests.
@@ -34,51 +32,66 @@ pub(super) enum Pays {
 }
 
 impl RegionFollower {
-    pub(super) fn new(
-        configured: &str,
-        credentials: Option<AwsCredentialProvider>,
-        pays: Pays,
-    ) -> RegionFollower {
-        RegionFollower { configured: configured.to_owned(), learned: OnceLock::new(), credentials, pays }
+    pub(super) fn new(configured: &str) -> RegionFollower {
+        RegionFollower { configured: Arc::from(configured), learned: Arc::default() }
     }
 
-    /// Makes a request in the region that is known. Where the answer names another, the request is made once more, there; an
-    /// answer that names yet another is handed on.
-    pub(super) async fn call(
-        &self,
-        client: &HttpClient,
-        request: HttpRequest,
-    ) -> Result<HttpResponse, HttpError> {
-        if let Some(region) = self.learned.get() {
-            return client.execute(self.moved(request, region).await?).await;
-        }
-        let response = client.execute(request.clone()).await?;
-        let Some(region) = told(&response, &self.configured) else { return Ok(response) };
+    /// The region that was learned.
+    pub(super) fn learned(&self) -> Option<&str> {
+        self.learned.get().map(String::as_str)
+    }
+
+    /// Learns from the answer to a request that was made where the options say. Tells the region to make it in once more: an
+    /// answer from there that names yet another is handed on.
+    pub(super) fn learn(&self, response: &HttpResponse) -> Option<&str> {
+        let region = told(response, &self.configured)?;
         let known = self.learned.get_or_init(|| {
             tracing::debug!(configured = %self.configured, %region, "the bucket is in another region");
             region
         });
-        client.execute(self.moved(request, known).await?).await
+        Some(known)
     }
 
-    /// The request as it is made in another region: its host, and a signature of its own.
-    async fn moved(&self, mut request: HttpRequest, region: &str) -> Result<HttpRequest, HttpError> {
+    /// Sends a request to the host of another region. Its signature is not one of there.
+    ///
+    /// # Errors
+    ///
+    /// A failed request, for a region that makes no host.
+    pub(super) fn move_to(&self, request: &mut HttpRequest, region: &str) -> Result<(), HttpError> {
         *request.uri_mut() = in_region(request.uri(), &self.configured, region)?;
-        if let Some(credentials) = &self.credentials {
-            let credential = credentials.get_credential().await.map_err(|error| failed(Box::new(error)))?;
-            let headers = request.headers_mut();
-            for name in [AUTHORIZATION.as_str(), "x-amz-date", "x-amz-security-token"] {
-                headers.remove(name);
-            }
-            let digest = headers.remove(DIGEST_HEADER);
-            let digest = digest.and_then(|value| unhex(value.as_bytes()));
-            AwsAuthorizer::new(&credential, "s3", region)
-                .with_sign_payload(digest.is_some())
-                .with_request_payer(self.pays == Pays::Requester)
-                .try_authorize(&mut request, digest.as_deref())
-                .map_err(|error| failed(Box::new(error)))?;
+        Ok(())
+    }
+}
+
+/// Signs requests of `object_store`'s anew, for another region.
+pub(super) struct Resigner {
+    credentials: AwsCredentialProvider,
+    pays: Pays,
+}
+
+impl Resigner {
+    pub(super) fn new(credentials: AwsCredentialProvider, pays: Pays) -> Resigner {
+        Resigner { credentials, pays }
+    }
+
+    /// Puts a signature for a region in place of the one that is there.
+    ///
+    /// # Errors
+    ///
+    /// What getting credentials failed with.
+    pub(super) async fn sign(&self, request: &mut HttpRequest, region: &str) -> Result<(), HttpError> {
+        let credential = self.credentials.get_credential().await.map_err(|error| failed(Box::new(error)))?;
+        let headers = request.headers_mut();
+        for name in [AUTHORIZATION.as_str(), "x-amz-date", "x-amz-security-token"] {
+            headers.remove(name);
         }
-        Ok(request)
+        let digest = headers.remove(DIGEST_HEADER);
+        let digest = digest.and_then(|value| unhex(value.as_bytes()));
+        AwsAuthorizer::new(&credential, "s3", region)
+            .with_sign_payload(digest.is_some())
+            .with_request_payer(self.pays == Pays::Requester)
+            .try_authorize(request, digest.as_deref())
+            .map_err(|error| failed(Box::new(error)))
     }
 }
 

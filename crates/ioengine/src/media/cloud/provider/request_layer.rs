@@ -1,10 +1,12 @@
-//! What each request to a service gets besides what object_store puts in it: headers, a query, a region that was learned.
+//! What each request to a service gets besides what object_store puts in it: headers, a query, a region that was learned, and
+//! a signature of ours.
 //!
 //! It is put on below object_store, so that its errors, which have URLs in them, have none of it; and only on requests to
 //! the service itself, so that the services that give tokens get none of it.
 
 use super::place::{Access, unsupported};
-use super::region::RegionFollower;
+use super::region::{RegionFollower, Resigner};
+use super::signing::Signer;
 use crate::Error;
 use crate::media::cloud::CloudOptions;
 use async_trait::async_trait;
@@ -111,18 +113,35 @@ struct Layered {
     authority: String,
     additions: Additions,
     region: Option<RegionFollower>,
+    signing: Signing,
+}
+
+/// Who signs requests.
+pub(super) enum Signing {
+    /// Nobody, or object_store, for whatever region it is set up for.
+    Above,
+    /// object_store, and this where a request moves to another region.
+    AboveAndMoved(Resigner),
+    /// This layer.
+    Here(Signer),
 }
 
 impl<C> RequestLayer<C> {
     /// `origin` is scheme, host and port of the service.
-    pub(super) fn new(
+    pub(super) fn new(connector: C, origin: &str, additions: Additions) -> RequestLayer<C> {
+        RequestLayer::signed(connector, origin, additions, None, Signing::Above)
+    }
+
+    /// The same, of requests that follow a bucket to its region and are signed as that says.
+    pub(super) fn signed(
         connector: C,
         origin: &str,
         additions: Additions,
         region: Option<RegionFollower>,
+        signing: Signing,
     ) -> RequestLayer<C> {
         let authority = origin.split_once("://").map_or(origin, |(_, authority)| authority).to_owned();
-        RequestLayer { connector, service: Arc::new(Layered { authority, additions, region }) }
+        RequestLayer { connector, service: Arc::new(Layered { authority, additions, region, signing }) }
     }
 }
 
@@ -135,7 +154,9 @@ impl<C> fmt::Debug for RequestLayer<C> {
 impl<C: HttpConnector> HttpConnector for RequestLayer<C> {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let client = self.connector.connect(options)?;
-        if self.service.additions.is_empty() && self.service.region.is_none() {
+        let service = &self.service;
+        let signs = matches!(service.signing, Signing::Here(_));
+        if service.additions.is_empty() && service.region.is_none() && !signs {
             return Ok(client);
         }
         Ok(HttpClient::new(LayeredClient { client, service: Arc::clone(&self.service) }))
@@ -161,10 +182,29 @@ impl HttpService for LayeredClient {
         if authority != Some(self.service.authority.as_str()) {
             return self.client.execute(request).await;
         }
-        self.service.additions.apply(&mut request)?;
-        match &self.service.region {
-            Some(region) => region.call(&self.client, request).await,
-            None => self.client.execute(request).await,
+        let Some(follower) = &self.service.region else { return self.send(request, None).await };
+        if let Some(region) = follower.learned() {
+            follower.move_to(&mut request, region)?;
+            return self.send(request, Some(region)).await;
         }
+        let response = self.send(request.clone(), None).await?;
+        let Some(region) = follower.learn(&response) else { return Ok(response) };
+        drop(response);
+        follower.move_to(&mut request, region)?;
+        self.send(request, Some(region)).await
+    }
+}
+
+impl LayeredClient {
+    /// Sends a request to the region that it is made for, or to one that it was moved to.
+    async fn send(&self, mut request: HttpRequest, moved: Option<&str>) -> Result<HttpResponse, HttpError> {
+        match (&self.service.signing, moved) {
+            (Signing::Here(signer), moved) => signer.sign(&mut request, moved).await?,
+            (Signing::AboveAndMoved(resigner), Some(region)) => resigner.sign(&mut request, region).await?,
+            (Signing::AboveAndMoved(_), None) | (Signing::Above, _) => {}
+        }
+        // Behind the signature, which does not cover them: connections on the way may change such headers as these.
+        self.service.additions.apply(&mut request)?;
+        self.client.execute(request).await
     }
 }

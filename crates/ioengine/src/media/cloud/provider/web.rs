@@ -35,7 +35,7 @@ pub(super) fn build<C: HttpConnector + Clone>(
         (None, None) => {}
         _ => return Err(unsupported("username and token are given: only one can be meant")),
     }
-    let layer = RequestLayer::new(connector.clone(), &origin, additions, None);
+    let layer = RequestLayer::new(connector.clone(), &origin, additions);
     let unusable = || unsupported("the options of web servers cannot be used together");
     let client = layer.connect(&client_options(options)).map_err(|_| unusable())?;
     let root = Url::parse(&origin).map_err(|_| unusable())?;
@@ -50,6 +50,7 @@ pub(super) fn build<C: HttpConnector + Clone>(
     let web = Some(WebServer { client, root });
     let lasting_name = lasting_name(context, &origin, "");
     Ok(Built {
+        reads: None,
         store: Arc::new(store),
         endpoint: origin,
         lasting_name,

@@ -22,6 +22,7 @@ fn service(store: Arc<dyn ObjectStore>, settings: CloudSettings) -> Service {
     Service {
         lasting_name: None,
         store,
+        reads: None,
         endpoint: Arc::new(Endpoint::new(Arc::from("http://test"), BOUNDS)),
         abilities: Abilities { suffix_ranges: true, lists: false, conditional_puts: false },
         settings,

@@ -27,8 +27,8 @@ use crate::{Error, ErrorKind};
 use connect::Dialer;
 use counts::Counts;
 use failure::Failure;
-use http::HeaderValue;
 use http::header::USER_AGENT;
+use http::{HeaderValue, Uri};
 use names::Names;
 use object_store::ClientOptions;
 use object_store::client::{
@@ -242,6 +242,11 @@ impl fmt::Debug for ProxySettings {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("ProxySettings").field("excludes", &self.excludes).finish_non_exhaustive()
     }
+}
+
+/// The value of `Host` that a request to a URI is sent with; `None` for URIs that lead to no web server.
+pub(crate) fn host_of(uri: &Uri) -> Option<String> {
+    OriginName::of(uri).ok().map(|name| name.authority())
 }
 
 fn named(server: &str) -> Option<OriginName> {

@@ -48,11 +48,12 @@ fn amazon(token: &str) -> CloudKeys {
 fn service(source: Arc<dyn CredentialSource>, answers: &Answering) -> Service {
     let set = options(&[]).with_credentials(source);
     let built = build("s3://b", &set, &Environment::default(), |_| Ok(answers.clone())).unwrap();
-    let Built { store, endpoint, abilities, renewal, .. } = built;
+    let Built { store, reads, endpoint, abilities, renewal, .. } = built;
     let endpoint = Arc::new(Endpoint::new(endpoint, Bounds { min: 1, initial: 16, max: 16 }));
     let settings = CloudSettings::default();
     Service {
         store,
+        reads,
         endpoint,
         lasting_name: None,
         abilities,
@@ -110,11 +111,12 @@ async fn what_was_looked_at_for_keys_is_told() {
     let environment = Environment::of(&[("AWS_EC2_METADATA_DISABLED", "true"), ("HOME", "/nowhere")]);
     let answers = Answering::with("body");
     let built = build("s3://b", &options(&[]), &environment, |_| Ok(answers.clone())).unwrap();
-    let Built { store, endpoint, abilities, renewal, .. } = built;
+    let Built { store, reads, endpoint, abilities, renewal, .. } = built;
     let endpoint = Arc::new(Endpoint::new(endpoint, Bounds { min: 1, initial: 16, max: 16 }));
     let settings = CloudSettings::default();
     let service = Service {
         store,
+        reads,
         endpoint,
         lasting_name: None,
         abilities,

@@ -1,7 +1,7 @@
 //! The requests that stores make.
 
 use super::super::{Abilities, build};
-use super::{asked, built, options, run};
+use super::{asked, built, options, run, ways};
 use crate::media::cloud::credentials::Environment;
 use crate::media::cloud::credentials::answering::{Answering, ok};
 use crate::media::cloud::{CloudCredentials, CloudKeys, CredentialSource};
@@ -118,6 +118,33 @@ fn signed_where_there_are_keys() {
     }
 }
 
+/// What reads are signed by, and what goes with them, whatever the options.
+#[test]
+fn reads_are_signed_here_but_of_directory_buckets() {
+    let token = [KEYS[0], KEYS[1], ("token", "tok")];
+    let signed = asked("s3://b", &token, &[], "k");
+    assert!(
+        signed.contains("x-amz-security-token: tok") && signed.contains(";x-amz-security-token,"),
+        "{signed}"
+    );
+    let unsigned = asked("s3://b", &[KEYS[0], KEYS[1], ("unsigned_payload", "true")], &[], "k");
+    assert!(unsigned.contains("x-amz-content-sha256: UNSIGNED-PAYLOAD"), "{unsigned}");
+    let headers = asked("s3://b", &[KEYS[0], KEYS[1], ("headers.x-mine", "v")], &[], "k");
+    assert!(headers.contains("x-mine: v") && !headers.contains(";x-mine"), "{headers}");
+    for set in [&[("virtual_hosted_style_request", "true")][..], &[("endpoint", "http://h:80/below")], &[]] {
+        asked("s3://b", &[&KEYS[..], set].concat(), &[], "a b/c+d%20e/\u{fc}*'(){}~");
+    }
+    let answers = Answering::with("body");
+    for (url, set, has_reads) in [
+        ("s3://b", &KEYS[..], true),
+        ("s3://b", &ANON, false),
+        ("s3://b--use1-az4--x-s3", &KEYS, false),
+        ("s3://b--use1-az4--x-s3", &[KEYS[0], KEYS[1], ("s3_express", "true")], false),
+    ] {
+        assert_eq!(built(url, set, &[], &answers).unwrap().reads.is_some(), has_reads, "{url} {set:?}");
+    }
+}
+
 #[test]
 fn requesters_pay_where_they_say_so() {
     let set = [KEYS[0], KEYS[1], ("requester_pays", "True")];
@@ -165,21 +192,25 @@ fn headers_go_to_the_service_and_not_to_who_gives_its_tokens() {
 
 #[test]
 fn buckets_are_followed_to_their_region() {
-    for set in [&KEYS[..], &ANON[..]] {
+    for (set, first) in [(&KEYS[..], 0), (&KEYS[..], 1), (&ANON[..], 0)] {
         let answers =
             Answering::new(|request| match request.contains("https://s3.eu-north-1.amazonaws.com/b/") {
                 true => ok("body"),
                 false => Some((301, vec![("x-amz-bucket-region", "eu-north-1".to_owned())], String::new())),
             });
         let built = built("s3://b", set, &[], &answers).unwrap();
-        for _ in 0..2 {
-            let got = run(async { built.store.get(&Path::from("k")).await?.bytes().await }).unwrap();
+        let signed = set.len() == 2;
+        let mut ways = ways(&built);
+        assert_eq!(ways.len(), 1 + usize::from(signed));
+        // Whichever learns of the region first, the other one knows it.
+        ways.rotate_left(first);
+        for way in ways.iter().chain(&ways).take(2) {
+            let got = run(async { way.get(&Path::from("k")).await?.bytes().await }).unwrap();
             assert_eq!(&got[..], b"body");
         }
         let asked = answers.asked();
         assert_eq!(asked.len(), 3, "asked in vain once only");
         assert!(asked[0].starts_with("GET https://s3.us-east-1.amazonaws.com/b/k\n"), "{}", asked[0]);
-        let signed = set.len() == 2;
         for request in &asked[1..] {
             assert_eq!(request.contains("/eu-north-1/s3/aws4_request"), signed, "{request}");
             assert_eq!(request.matches("authorization:").count(), usize::from(signed));
@@ -193,9 +224,13 @@ fn a_region_that_is_no_name_is_not_believed() {
         let answers = Answering::new(move |_| {
             Some((301, vec![("x-amz-bucket-region", told.to_owned())], String::new()))
         });
-        let built = built("s3://b", &ANON, &[], &answers).unwrap();
-        assert!(run(async { built.store.get(&Path::from("k")).await }).is_err());
-        assert_eq!(answers.asked().len(), 1, "{told}");
+        for set in [&ANON[..], &KEYS[..]] {
+            for way in ways(&built("s3://b", set, &[], &answers).unwrap()) {
+                let before = answers.asked().len();
+                assert!(run(async { way.get(&Path::from("k")).await }).is_err());
+                assert_eq!(answers.asked().len(), before + 1, "{told}");
+            }
+        }
     }
 }
 
@@ -247,8 +282,10 @@ fn own_credentials_are_asked_for_once() {
     assert_eq!(source.0.load(Ordering::Relaxed), 0);
     run(async {
         let key = Path::from("k");
-        let all = (0..10).map(|_| built.store.get(&key));
-        assert!(futures_util::future::join_all(all).await.iter().all(Result::is_ok));
+        for way in ways(&built) {
+            let all = (0..10).map(|_| way.get(&key));
+            assert!(futures_util::future::join_all(all).await.iter().all(Result::is_ok));
+        }
     });
     assert_eq!(source.0.load(Ordering::Relaxed), 1);
     assert!(answers.asked().iter().all(|request| request.contains("Credential=OWN/")));
