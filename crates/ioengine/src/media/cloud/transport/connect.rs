@@ -153,7 +153,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    fn new(io: BoxIo, open: OpenConnection) -> Stream {
+    pub(super) fn new(io: BoxIo, open: OpenConnection) -> Stream {
         Stream { io, arrivals: Arc::new(Arrivals::new()), generation: fork::generation(), _open: open }
     }
 }

@@ -19,6 +19,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker, ready};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio::runtime::Handle;
+use tokio::task::unconstrained;
 
 /// Heads and short bodies are read here, on the stack, and what came is copied into an allocation of its own length: who
 /// waits for them holds no buffer.
@@ -101,8 +102,11 @@ impl Connection {
     /// True unless the server closed the connection, or said something that nobody asked for.
     pub(in super::super) fn is_quiet(&mut self) -> bool {
         let mut byte = [0];
+        let stream = &mut self.stream;
+        let read = poll_fn(|cx| Pin::new(&mut *stream).poll_read(cx, &mut ReadBuf::new(&mut byte)));
+        // A task that did much since it last waited is told by all sockets that they are not ready: also by closed ones.
         let mut nobody = Context::from_waker(Waker::noop());
-        Pin::new(&mut self.stream).poll_read(&mut nobody, &mut ReadBuf::new(&mut byte)).is_pending()
+        pin!(unconstrained(read)).poll(&mut nobody).is_pending()
     }
 
     /// Sends a request and waits for the head of its answer. Dropped before it ends, the connection is of no use any more.
@@ -311,5 +315,43 @@ impl Unsent {
                 Poll::Ready(Some(Err(_)) | None) | Poll::Pending => return,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::connect::Offer;
+    use super::super::super::counts::Counts;
+    use super::*;
+    use std::sync::Arc;
+    use std::time::Duration;
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::task::coop::poll_proceed;
+    use tokio::task::yield_now;
+    use tokio::time::timeout;
+
+    #[tokio::test]
+    async fn a_closed_connection_is_not_quiet_to_a_task_that_did_much() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (server, _) = listener.accept().await.unwrap();
+        let open = Arc::<Counts>::default().opened(Offer::Http1);
+        let mut connection = Connection::new(Stream::new(Box::new(client), open));
+        assert!(connection.is_quiet());
+        drop(server);
+        let closed = async {
+            while connection.is_quiet() {
+                yield_now().await;
+            }
+        };
+        timeout(Duration::from_secs(30), closed).await.unwrap();
+        poll_fn(|cx| {
+            while let Poll::Ready(step) = poll_proceed(cx) {
+                step.made_progress();
+            }
+            assert!(!connection.is_quiet());
+            Poll::Ready(())
+        })
+        .await;
     }
 }
