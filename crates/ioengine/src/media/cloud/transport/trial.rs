@@ -28,7 +28,7 @@ const REQUESTS_MIN: usize = 16;
 /// What a request is worth beside its bytes, so that many small answers count as work as few large ones do.
 const REQUEST_BYTES: u64 = 16 << 10;
 
-/// Requests of one protocol that may break in a row before the other is taken.
+/// Requests of one protocol that may break in a row before it is suspected.
 const FAILURES_MAX: usize = 8;
 
 /// HTTP/2 is taken when it is faster by this much, in percent: with equal speed, connections that do not wait for each
@@ -36,8 +36,13 @@ const FAILURES_MAX: usize = 8;
 const ADVANTAGE_PERCENT: u32 = 5;
 
 /// A measurement in progress. Pure: told of requests as they begin and end, with the time.
+///
+/// A protocol whose requests break one after the other is left for the other one, but not before that is seen to work, and the
+/// first one to break after that too: in an outage all break, by whatever protocol, and nothing is decided.
 #[derive(Debug)]
 pub(super) struct Trial {
+    stage: Stage,
+    /// Stages before this one.
     turn: usize,
     /// Requests of this turn in flight.
     flying: usize,
@@ -48,6 +53,17 @@ pub(super) struct Trial {
     changed: Instant,
     scores: [Score; 2],
     failures: usize,
+}
+
+/// What a turn is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The measurement, by the protocol of this place in [`TURNS`].
+    Measuring(usize),
+    /// This protocol broke: does the other one work?
+    Doubting(Protocol),
+    /// This protocol broke, and then the other one worked: does this one break still?
+    Asking(Protocol),
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,6 +89,7 @@ pub(super) enum Landing {
 impl Trial {
     pub(super) fn new(now: Instant) -> Trial {
         Trial {
+            stage: Stage::Measuring(0),
             turn: 0,
             flying: 0,
             landed: 0,
@@ -103,21 +120,37 @@ impl Trial {
             Landing::Dropped => {}
         }
         self.flying = self.flying.saturating_sub(1);
-        if FAILURES_MAX <= self.failures {
-            return Some(self.protocol().other());
+        let has_answered = matches!(landing, Landing::Whole(_));
+        let is_broken = FAILURES_MAX <= self.failures;
+        match self.stage {
+            Stage::Measuring(_) if is_broken => self.next_turn(Stage::Doubting(self.protocol())),
+            Stage::Measuring(place) if self.turn_is_over() => {
+                if TURNS.len() <= place + 1 {
+                    return Some(self.better());
+                }
+                self.next_turn(Stage::Measuring(place + 1));
+            }
+            Stage::Doubting(suspect) if has_answered => self.next_turn(Stage::Asking(suspect)),
+            Stage::Asking(suspect) if is_broken => return Some(suspect.other()),
+            // All was broken for a while, or is still.
+            Stage::Doubting(_) if is_broken => self.start_over(),
+            Stage::Asking(_) if has_answered => self.start_over(),
+            Stage::Measuring(_) | Stage::Doubting(_) | Stage::Asking(_) => {}
         }
-        if self.turn_is_over() {
-            self.next_turn();
-        }
-        (TURNS.len() <= self.turn).then(|| self.better())
+        None
     }
 
     fn protocol(&self) -> Protocol {
-        TURNS.get(self.turn).copied().unwrap_or(Protocol::Http1)
+        match self.stage {
+            Stage::Measuring(place) => TURNS.get(place).copied().unwrap_or(Protocol::Http1),
+            Stage::Doubting(suspect) => suspect.other(),
+            Stage::Asking(suspect) => suspect,
+        }
     }
 
     fn is_counting(&self) -> bool {
-        FLYING_MIN <= self.flying && WARM_UP <= self.landed
+        let measures = matches!(self.stage, Stage::Measuring(_));
+        measures && FLYING_MIN <= self.flying && WARM_UP <= self.landed
     }
 
     /// Adds the time since the last event, if it counts.
@@ -141,10 +174,11 @@ impl Trial {
     }
 
     fn score(&mut self) -> &mut Score {
+        let protocol = self.protocol();
         let [http1, http2] = &mut self.scores;
-        match TURNS.get(self.turn) {
-            Some(Protocol::Http2) => http2,
-            _ => http1,
+        match protocol {
+            Protocol::Http1 => http1,
+            Protocol::Http2 => http2,
         }
     }
 
@@ -152,7 +186,13 @@ impl Trial {
         REQUESTS <= self.counted || (TURN_TIME <= self.turn_busy && REQUESTS_MIN <= self.counted)
     }
 
-    fn next_turn(&mut self) {
+    fn start_over(&mut self) {
+        self.scores = [Score::default(); 2];
+        self.next_turn(Stage::Measuring(0));
+    }
+
+    fn next_turn(&mut self, stage: Stage) {
+        self.stage = stage;
         self.turn += 1;
         self.flying = 0;
         self.landed = 0;
@@ -226,23 +266,45 @@ mod tests {
         assert_eq!(run(64, time, time, Landing::Dropped), None);
     }
 
-    #[test]
-    fn a_protocol_that_breaks_is_left_soon() {
-        let (time, mut now) = (Duration::from_micros(100), Instant::now());
-        assert_eq!(run(16, time, time, Landing::Broken), Some(Protocol::Http1));
+    /// Runs 16 requests at a time, each of which breaks where `breaks` says so of its number and protocol. What is decided, and
+    /// after how many requests.
+    fn run_breaking(breaks: impl Fn(usize, Protocol) -> bool) -> Option<(Protocol, usize)> {
+        let (mut now, mut flying) = (Instant::now(), VecDeque::new());
         let mut trial = Trial::new(now);
-        for _ in 0..10_000 {
-            let begun: Vec<_> = (0..16).map(|_| trial.begin(now)).collect();
-            for (protocol, turn) in begun {
-                now += time;
-                let broken = protocol == Protocol::Http1;
-                let landing = if broken { Landing::Broken } else { Landing::Whole(1) };
-                if let Some(decided) = trial.end(turn, landing, now) {
-                    return assert_eq!(decided, Protocol::Http2);
-                }
+        for number in 0..20_000 {
+            while flying.len() < 16 {
+                flying.push_back(trial.begin(now));
+            }
+            let (protocol, turn) = flying.pop_front().unwrap();
+            now += Duration::from_micros(if protocol == Protocol::Http2 { 100 } else { 200 });
+            let landing = if breaks(number, protocol) { Landing::Broken } else { Landing::Whole(1) };
+            if let Some(decided) = trial.end(turn, landing, now) {
+                return Some((decided, number));
             }
         }
-        panic!("nothing was decided");
+        None
+    }
+
+    #[test]
+    fn a_protocol_that_breaks_is_left_soon() {
+        for broken in [Protocol::Http1, Protocol::Http2] {
+            let (decided, number) = run_breaking(|_, protocol| protocol == broken).unwrap();
+            assert_eq!(decided, broken.other());
+            assert!(number < 400, "{number}");
+        }
+    }
+
+    /// HTTP/2 is twice as fast. All requests break for a while, whenever that begins and ends, or for good.
+    #[test]
+    fn an_outage_decides_nothing() {
+        assert_eq!(run_breaking(|_, _| true), None);
+        for begin in (0..700).step_by(7) {
+            for len in [1, 5, 8, 9, 16, 24, 31, 40, 64, 100, 1000] {
+                let outage = begin..begin + len;
+                let decided = run_breaking(|number, _| outage.contains(&number)).unwrap();
+                assert_eq!(decided.0, Protocol::Http2, "{outage:?}");
+            }
+        }
     }
 
     #[test]
