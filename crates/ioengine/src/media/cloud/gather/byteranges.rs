@@ -12,6 +12,8 @@ pub(super) struct ByteRanges {
     header_bytes: usize,
     /// What the headers of this part told.
     found: Option<Part>,
+    /// Bytes of the whole object, as far as parts told.
+    size: Option<u64>,
 }
 
 /// A part's bytes of the object.
@@ -59,13 +61,22 @@ impl ByteRanges {
             return None;
         }
         let delimiter = [b"--", boundary.as_bytes()].concat();
-        Some(ByteRanges { delimiter, state: State::Between, line: Vec::new(), header_bytes: 0, found: None })
+        Some(ByteRanges::new(delimiter, State::Between, None))
     }
 
     /// A reader of a body that is one part, without anything around it.
     pub(super) fn of_one(part: Part) -> ByteRanges {
         let state = State::Body { offset: part.offset, left: part.len };
-        ByteRanges { delimiter: Vec::new(), state, line: Vec::new(), header_bytes: 0, found: None }
+        ByteRanges::new(Vec::new(), state, part.size)
+    }
+
+    fn new(delimiter: Vec<u8>, state: State, size: Option<u64>) -> ByteRanges {
+        ByteRanges { delimiter, state, line: Vec::new(), header_bytes: 0, found: None, size }
+    }
+
+    /// True where a part told that the object ends before this offset.
+    pub(super) fn ends_before(&self, offset: u64) -> bool {
+        self.size.is_some_and(|size| size < offset)
     }
 
     /// True once the closing delimiter was read.
@@ -150,7 +161,9 @@ impl ByteRanges {
                 if let Some((name, value)) = header.split_once(':')
                     && name.trim().eq_ignore_ascii_case("content-range")
                 {
-                    self.found = Some(content_range(value).ok_or("a part says nonsense of its bytes")?);
+                    let part = content_range(value).ok_or("a part says nonsense of its bytes")?;
+                    self.size = part.size.or(self.size);
+                    self.found = Some(part);
                 }
             }
             State::Body { .. } | State::Done => {}

@@ -365,16 +365,19 @@ impl Gather {
                 return Ok(());
             }
         }
-        match (taken.is_empty(), reader.is_done()) {
-            (true, _) => {
-                self.poor.store(0, Ordering::Relaxed);
-                // Any server sends what turned out to be one range.
-                if 1 < spans {
-                    self.proven.store(true, Ordering::Relaxed);
-                }
+        // No server has what lies past the end, and some leave out what reaches over it: that says nothing of this one.
+        let lacks = |taken: &Taken| !reader.ends_before(taken.want.offset.saturating_add(taken.want.len));
+        if !taken.is_empty() && !reader.is_done() {
+            return Err(Failure::again(TroubleKind::Transient, "the body ended early"));
+        }
+        if taken.iter().any(lacks) {
+            self.note_poor();
+        } else {
+            self.poor.store(0, Ordering::Relaxed);
+            // Any server sends what turned out to be one range.
+            if taken.is_empty() && 1 < spans {
+                self.proven.store(true, Ordering::Relaxed);
             }
-            (false, true) => self.note_poor(),
-            (false, false) => return Err(Failure::again(TroubleKind::Transient, "the body ended early")),
         }
         endpoint.completed(load, first_byte, came);
         Ok(())

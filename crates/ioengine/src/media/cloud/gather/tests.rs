@@ -25,6 +25,8 @@ enum Server {
     Throttling,
     /// As the one before, for the first request, and then as the first.
     ThrottlingOnce,
+    /// As the first, of ranges that lie within the object.
+    Within,
     /// The first range only.
     First,
     Unsatisfiable,
@@ -80,6 +82,12 @@ impl HttpService for Answers {
             }
             Server::Parts | Server::ThrottlingOnce => {
                 let mut body: Vec<u8> = ranges.iter().flat_map(|range| part(*range)).collect();
+                body.extend_from_slice(b"\r\n--XX--\r\n");
+                (several, body)
+            }
+            Server::Within => {
+                let within = ranges.iter().filter(|range| range.1 <= size);
+                let mut body: Vec<u8> = within.flat_map(|range| part(*range)).collect();
                 body.extend_from_slice(b"\r\n--XX--\r\n");
                 (several, body)
             }
@@ -303,6 +311,24 @@ fn servers_that_bring_too_little_again_and_again_are_asked_one_by_one() {
         fetch_from(&gather, &[(0, 10), (100, 10)]);
         assert_eq!(takes(&gather), stays, "{server:?}");
     }
+}
+
+/// Who reads past the end gets less than was asked for from any server.
+#[test]
+fn ranges_past_the_end_say_nothing_of_the_server() {
+    let size = storage_len(object().len());
+    let (gather, asked) = gather_of(Server::Within);
+    for round in 0..2 * POOR_MAX {
+        let ranges = [(0, 10), (100, 10), (size - 5, 10), (size + 90, 10)];
+        let (begun, _) = fetch_from(&gather, &ranges);
+        let came = begun.iter().filter(|begun| matches!(begun, Gathered::Fetched(_))).count();
+        assert_eq!((came, gather.is_in_use()), (2, true), "round {round}");
+    }
+    assert!(asked.lock().unwrap().iter().all(|ranges| *ranges == 4));
+    // Of a server that leaves out what it has, one that is there shows it.
+    let (gather, _) = gather_of(Server::First);
+    (0..POOR_MAX).for_each(|_| drop(fetch_from(&gather, &[(0, 10), (100, 10), (size, 10)])));
+    assert!(!gather.is_in_use());
 }
 
 #[test]
