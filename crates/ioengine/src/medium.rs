@@ -233,7 +233,8 @@ pub trait RemoteSource: Send + Sync {
     /// Current costs; may move as the source learns.
     fn cost(&self) -> CostModel;
     /// Says that about so many fetches follow soon, so that connections can be made while their plan still waits for its
-    /// first answers. A hint, which returns at once and reports nothing.
+    /// first answers. A hint, which returns at once and reports nothing. Lanes say 0 before they become nicer than their
+    /// process: threads that fetches need are started then, because threads inherit niceness.
     fn expect(&self, _fetches: u64) {}
     /// True where bytes that nobody wants cost nothing but their time, as those of a store on the same machine or in the same
     /// rack: [`RemoteSource::cost`] alone decides then what is read over to save requests. Elsewhere bytes may cost money,

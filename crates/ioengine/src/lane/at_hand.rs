@@ -6,6 +6,7 @@ use super::{Lane, Site};
 use crate::at_hand::AtHand;
 use crate::batch::{Arrival, LaneContext, Note};
 use crate::batch_state::Work;
+use crate::error::medium_panicked;
 use crate::scratch::Scratch;
 use crate::window::{Cursor, LogicalRead, WindowStorage};
 use crate::{Error, RemoteSource, storage_len};
@@ -44,7 +45,16 @@ impl Lane {
             let mut ranges = storage.reads.iter().map(|read| read.range);
             source.at_hand(&storage.source()?.key, window.identity.as_ref(), &mut ranges)
         }));
-        let Ok(Some(found)) = found else { return Some(window) };
+        let found = match found {
+            Ok(Some(found)) => found,
+            Ok(None) => return Some(window),
+            Err(panic) => {
+                window.batch.end_early(medium_panicked(panic.as_ref()));
+                let index = self.windows.insert(window);
+                self.finish_window(index);
+                return None;
+            }
+        };
         let reads = storage_len(window.memory.storage.reads.len());
         if self.site == Site::Inline && !self.allow_inline(true, reads, found.bytes()) {
             self.counters.deferred_windows.add(1);

@@ -235,8 +235,23 @@ impl Lane {
     /// Takes what a remote source has at hand, and queues the rest.
     fn fetch(&mut self, window: Box<OpenWindow>, source: &Arc<dyn RemoteSource>) {
         if let Some(window) = self.take_at_hand(window, source) {
+            self.give_way_to(source, &window.batch);
             self.queue(window, None);
         }
+    }
+
+    /// Before its first window of a remote medium, makes the lane's thread nicer than those of the network. These inherit the
+    /// niceness of the thread that starts them, so they are started first.
+    fn give_way_to(&self, source: &Arc<dyn RemoteSource>, batch: &Arc<BatchState>) {
+        // A caller's thread is none of ours to change.
+        let is_ours = matches!(self.site, Site::Thread);
+        if !is_ours || self.stations.iter().any(|station| station.serves(None)) {
+            return;
+        }
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| source.expect(0))) {
+            batch.end_early(medium_panicked(panic.as_ref()));
+        }
+        give_way_to_network();
     }
 
     /// Goes on with a window that another lane planned and opened.
@@ -249,7 +264,11 @@ impl Lane {
                 return self.fetch(window, &source);
             }
             Some(Medium::Local(medium)) => Some(medium),
-            Some(Medium::Remote(_)) | None => None,
+            Some(Medium::Remote(source)) => {
+                self.give_way_to(&source, &window.batch);
+                None
+            }
+            None => None,
         };
         match self.station_for(medium.as_ref()) {
             Ok(station) => {
@@ -276,13 +295,7 @@ impl Lane {
             return Ok(index);
         }
         let station = match medium {
-            None => {
-                // A caller's thread is none of ours to change.
-                if matches!(self.site, Site::Thread) {
-                    give_way_to_network();
-                }
-                Station::new(Reader::Remote, limits.remote_depth)
-            }
+            None => Station::new(Reader::Remote, limits.remote_depth),
             Some(medium) => {
                 let limits = Limits { local_depth: depth, ..limits.clone() };
                 let site = match self.site {

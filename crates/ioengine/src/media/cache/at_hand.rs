@@ -55,6 +55,8 @@ pub(super) struct Held<'a> {
     /// No place from the next on begins before this one.
     run: usize,
     loaded: Option<LoadedPart>,
+    /// No run from this one on was read from.
+    untouched: usize,
     /// A read of several runs.
     joined: Vec<u8>,
     given: Given,
@@ -71,7 +73,8 @@ struct LoadedPart {
 /// What was given out, until it is counted.
 #[derive(Default)]
 struct Given {
-    reads: u64,
+    /// Cached ranges that reads were answered from.
+    runs: u64,
     from_memory: u64,
     from_files: u64,
 }
@@ -126,6 +129,7 @@ impl Front {
             next_place: 0,
             run: 0,
             loaded: None,
+            untouched: 0,
             joined: Vec::new(),
             given: Given::default(),
         })
@@ -158,7 +162,6 @@ impl AtHand for Held<'_> {
             self.join(place, memory)?;
         }
         self.next_place += 1;
-        self.given.reads += 1;
         let bytes =
             if is_one { self.slice(self.run, (place.start, place.end()), memory)? } else { &self.joined };
         Some((place.number, bytes))
@@ -171,6 +174,7 @@ impl Held<'_> {
         let run = self.runs.get(number)?;
         let Source::File { id, stored } = &run.source else {
             self.given.from_memory += end - start;
+            self.touch(number);
             return Some(());
         };
         let is_loaded = |part: &LoadedPart| part.run == number && part.start <= start && end <= part.end;
@@ -189,7 +193,16 @@ impl Held<'_> {
             }
         }
         self.given.from_files += end - start;
+        self.touch(number);
         Some(())
+    }
+
+    /// Counts a run that is read from, once: reads come by where they start.
+    fn touch(&mut self, number: usize) {
+        if self.untouched <= number {
+            self.untouched = number + 1;
+            self.given.runs += 1;
+        }
     }
 
     /// Where to stop loading a run from `start` on, at `end` or behind what the next reads want of it.
@@ -239,7 +252,8 @@ impl Drop for Held<'_> {
     /// Counts what was given out, all at once.
     fn drop(&mut self) {
         let counts = &self.front.tier.catalog.counts;
-        counts.hits.add(self.given.reads);
+        counts.hits.add(self.given.runs);
+        self.front.forecast.hit(self.given.runs);
         counts.bytes_from_memory.add(self.given.from_memory);
         counts.bytes_from_disk.add(self.given.from_files);
     }

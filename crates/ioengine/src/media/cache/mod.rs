@@ -8,6 +8,7 @@ mod config;
 mod disk;
 mod extents;
 mod flights;
+mod forecast;
 mod memory;
 mod object;
 mod shared;

@@ -4,6 +4,7 @@ use super::assembly::Assembly;
 use super::disk::CameFrom;
 use super::extents::Part;
 use super::flights::{Ask, Departure, Purpose};
+use super::forecast::Forecast;
 use super::object::{Dropped, Object, State, Wanted, now_ns};
 use super::table::Table;
 use super::tier::{Generations, Tier};
@@ -31,6 +32,7 @@ pub(super) struct Front {
     pub(super) tier: Arc<Tier>,
     pub(super) table: Arc<Table>,
     pub(super) source: Arc<dyn RemoteSource>,
+    pub(super) forecast: Forecast,
 }
 
 /// After so many beginnings a request is the source's, as if there were no cache.
@@ -69,7 +71,8 @@ impl CachedSource {
                 None => self.source.lasting_name()?,
             };
             let tier = Arc::clone(self.generations.current());
-            let front = |table| Arc::new(Front { tier, table, source: Arc::clone(&self.source) });
+            let (source, forecast) = (Arc::clone(&self.source), Forecast::default());
+            let front = |table| Arc::new(Front { tier, table, source, forecast });
             Ok(name.map(|name| front(self.generations.current().catalog.table(&name))))
         };
         self.fronts.get(make).ok()?.as_ref()
@@ -104,9 +107,16 @@ impl RemoteSource for CachedSource {
         self.source.cost()
     }
 
+    /// As many of them as are likely to be missed here.
+    fn expect(&self, fetches: u64) {
+        let expected = self.front().map_or(fetches, |front| front.expected(fetches));
+        self.source.expect(expected);
+    }
+
     fn is_near(&self) -> bool {
         self.source.is_near()
     }
+
     fn at_hand(
         &self,
         key: &Arc<str>,
@@ -147,6 +157,12 @@ impl RemoteSource for CachedSource {
 }
 
 impl Front {
+    /// Of so many fetches, those that the source is likely to be asked for: all where nothing is cached.
+    fn expected(&self, fetches: u64) -> u64 {
+        let expected = self.forecast.expected(fetches);
+        if self.table.is_empty() { fetches } else { expected }
+    }
+
     /// Answers a request from the cache, or has the source answer it.
     pub(super) fn begin(self: &Arc<Front>, ask: Ask) {
         if TRIES_MAX <= ask.tries {
@@ -182,6 +198,11 @@ impl Front {
             return self.send(object, state, Purpose::Check, ask);
         }
         if !std::mem::replace(&mut ask.counted, true) {
+            if whole {
+                self.forecast.hit(1)
+            } else {
+                self.forecast.missed()
+            }
             counts.hits.add(u64::from(whole));
             counts.misses.add(u64::from(!whole));
             counts.partial.add(u64::from(!whole));
@@ -222,6 +243,7 @@ impl Front {
     fn send(&self, object: &Arc<Object>, state: &mut State, purpose: Purpose, mut ask: Ask) -> Step {
         let counts = &self.tier.catalog.counts;
         if purpose == Purpose::Bytes && !std::mem::replace(&mut ask.counted, true) {
+            self.forecast.missed();
             counts.misses.add(1);
         }
         let now = now_ns();

@@ -33,7 +33,7 @@ macro_rules! counts {
 
 counts! {
     /// Requests answered from the cache alone. Where lanes take all that a window wants from it, there are no requests: each of
-    /// the window's ranges is one.
+    /// the cached ranges that a window is served from counts as one, as it was one request that brought it.
     hits,
     /// Requests that needed the source for all or some of their bytes.
     misses,

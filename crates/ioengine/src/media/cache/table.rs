@@ -49,6 +49,11 @@ impl Table {
         object
     }
 
+    /// True where nothing is cached or under way.
+    pub(super) fn is_empty(&self) -> bool {
+        self.parts.iter().all(|part| lock(part).is_empty())
+    }
+
     /// The object of that key, where there is one.
     pub(super) fn find(&self, key: &Arc<str>) -> Option<Arc<Object>> {
         self.part(key).get(key).map(Arc::clone)

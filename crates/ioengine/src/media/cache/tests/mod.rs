@@ -7,6 +7,7 @@ mod files;
 mod killed;
 mod names;
 mod sharing;
+mod watched;
 
 use super::CacheConfig;
 use crate::random::Random;
