@@ -12,10 +12,12 @@ use crate::filter::{
     AsTypeCodec, BitRoundCodec, CastValueCodec, DeltaCodec, FixedScaleOffsetCodec, QuantizeCodec,
     ScaleOffsetCodec,
 };
+use crate::gdeflate::GdeflateCodec;
 use crate::gzip::GzipCodec;
 use crate::layout::ByteOrder;
 use crate::lz4::Lz4Codec;
 use crate::lzma::LzmaCodec;
+use crate::optional::OptionalCodec;
 use crate::pack_bits::PackBitsCodec;
 use crate::pcodec::PcodecCodec;
 use crate::registered::{RegisteredCodec, find_registered};
@@ -38,6 +40,8 @@ pub enum Codec {
     PackBits(PackBitsCodec),
     /// Numbers compressed by Pco.
     Pcodec(PcodecCodec),
+    /// Elements that may be missing: which are there, and those that are.
+    Optional(Box<OptionalCodec>),
     /// Truth values packed to bytes, as numcodecs' `packbits`.
     PackTruth,
     /// Other axes over the same elements.
@@ -72,6 +76,8 @@ pub enum Codec {
     Bz2(Bz2Codec),
     /// LZMA, as Python has it.
     Lzma(LzmaCodec),
+    /// GDEFLATE, which is only read.
+    Gdeflate(GdeflateCodec),
     /// The bytes of elements grouped by their place.
     Shuffle(ShuffleCodec),
     /// A checksum of the content: `crc32c`, `crc32`, `adler32`, `fletcher32`, `jenkins_lookup3`.
@@ -95,7 +101,7 @@ pub enum CodecClass {
 
 /// What a name that is not known is answered with.
 const KNOWN: &str = "wanted bytes, transpose, reshape, squeeze, delta, bitround, quantize, astype, fixedscaleoffset, cast_value, scale_offset, \
-                     packbits, pcodec, gzip, zlib, zstd, blosc, lz4, bz2, lzma, shuffle, crc32c, crc32, adler32, fletcher32 or jenkins_lookup3";
+                     packbits, pcodec, optional, gzip, zlib, zstd, blosc, lz4, bz2, lzma, gdeflate, shuffle, crc32c, crc32, adler32, fletcher32 or jenkins_lookup3";
 
 impl Codec {
     /// Reads a v3 metadata entry: `name`, and `configuration`, an object or null.
@@ -116,6 +122,10 @@ impl Codec {
             "scale_offset" => ScaleOffsetCodec::from_json(configuration).map(Self::ScaleOffset),
             "packbits" => PackBitsCodec::from_json(configuration).map(Self::PackBits),
             "reshape" => ReshapeCodec::from_json(configuration).map(Self::Reshape),
+            "optional" | "zarrs.optional" => {
+                OptionalCodec::from_json(configuration).map(|codec| Self::Optional(Box::new(codec)))
+            }
+            "gdeflate" | "zarrs.gdeflate" => GdeflateCodec::from_json(configuration).map(Self::Gdeflate),
             "squeeze" | "zarrs.squeeze" => {
                 Configuration::new("squeeze", configuration, &[]).map(|_| Self::Squeeze)
             }
@@ -146,6 +156,23 @@ impl Codec {
         }
     }
 
+    /// The codecs of a list within another codec's configuration: names, or objects as in an array's metadata.
+    pub(crate) fn list_from_v3(
+        codec: &'static str,
+        field: &str,
+        entries: &Value,
+    ) -> Result<Vec<Self>, Error> {
+        let wrong = || Error::invalid_field(codec, field, "an array of codecs", entries);
+        let entry = |entry: &Value| match (entry, entry.get("name")) {
+            (Value::String(name), _) => Self::from_v3(name, &Value::Null),
+            (_, Some(Value::String(name))) => {
+                Self::from_v3(name, entry.get("configuration").unwrap_or(&Value::Null))
+            }
+            _ => Err(wrong()),
+        };
+        entries.as_array().ok_or_else(wrong)?.iter().map(entry).collect()
+    }
+
     /// The codec of this name, or what is registered for the metadata entry.
     fn from_bare_name(
         bare: &str,
@@ -169,10 +196,12 @@ impl Codec {
             "quantize" => QuantizeCodec::from_json(configuration).map(Self::Quantize),
             "astype" => AsTypeCodec::from_json(configuration).map(Self::AsType),
             "fixedscaleoffset" => FixedScaleOffsetCodec::from_json(configuration).map(Self::FixedScaleOffset),
-            _ => match (ChecksumCodec::from_json(bare, configuration), VariableCodec::from_name(bare)) {
-                (Some(checksum), _) => checksum.map(Self::Checksum),
-                (None, Some(codec)) => codec.checked(configuration).map(Self::Variable),
-                (None, None) => match find_registered(&entry()) {
+            _ => match ChecksumCodec::from_json(bare, configuration)
+                .map(|checksum| checksum.map(Self::Checksum))
+                .or_else(|| Some(VariableCodec::from_json(bare, configuration)?.map(Self::Variable)))
+            {
+                Some(found) => found,
+                None => match find_registered(&entry()) {
                     Some(codec) => codec.map(Self::Registered),
                     None => Err(Error::unsupported(name.to_owned(), KNOWN)),
                 },
@@ -195,7 +224,7 @@ impl Codec {
             | Self::CastValue(_)
             | Self::ScaleOffset(_)
             | Self::PackTruth => CodecClass::ArrayToArray,
-            Self::Bytes(_) | Self::PackBits(_) | Self::Pcodec(_) | Self::Variable(_) => {
+            Self::Bytes(_) | Self::PackBits(_) | Self::Pcodec(_) | Self::Optional(_) | Self::Variable(_) => {
                 CodecClass::ArrayToBytes
             }
             Self::Gzip(_)
@@ -205,6 +234,7 @@ impl Codec {
             | Self::Lz4(_)
             | Self::Bz2(_)
             | Self::Lzma(_)
+            | Self::Gdeflate(_)
             | Self::Shuffle(_)
             | Self::Checksum(_) => CodecClass::BytesToBytes,
             Self::Registered(codec) => codec.class(),
@@ -250,6 +280,7 @@ impl Codec {
             Self::Squeeze => "squeeze",
             Self::PackBits(_) | Self::PackTruth => "packbits",
             Self::Pcodec(_) => "pcodec",
+            Self::Optional(_) => "optional",
             Self::Delta(_) => "delta",
             Self::BitRound(_) => "bitround",
             Self::Quantize(_) => "quantize",
@@ -264,6 +295,7 @@ impl Codec {
             Self::Lz4(_) => "lz4",
             Self::Bz2(_) => "bz2",
             Self::Lzma(_) => "lzma",
+            Self::Gdeflate(_) => "gdeflate",
             Self::Shuffle(_) => "shuffle",
             Self::Checksum(codec) => codec.algorithm.name(),
             Self::Variable(codec) => codec.name(),
@@ -284,6 +316,7 @@ impl Codec {
             Self::PackBits(codec) => ("packbits", codec.to_json()),
             Self::PackTruth => ("numcodecs.packbits", Value::Null),
             Self::Pcodec(codec) => ("numcodecs.pcodec", codec.to_json()),
+            Self::Optional(codec) => ("zarrs.optional", codec.to_json()),
             Self::Delta(codec) => ("numcodecs.delta", codec.to_json()),
             Self::BitRound(codec) => ("bitround", codec.to_json()),
             Self::Quantize(codec) => ("numcodecs.quantize", codec.to_json()),
@@ -298,9 +331,10 @@ impl Codec {
             Self::Lz4(codec) => ("numcodecs.lz4", codec.to_json()),
             Self::Bz2(codec) => ("numcodecs.bz2", codec.to_json()),
             Self::Lzma(codec) => ("numcodecs.lzma", codec.to_json()),
+            Self::Gdeflate(codec) => ("zarrs.gdeflate", codec.to_json()),
             Self::Shuffle(codec) => ("numcodecs.shuffle", codec.to_json()),
             Self::Checksum(codec) => (codec.v3_name(), codec.to_json()),
-            Self::Variable(codec) => (codec.name(), Value::Null),
+            Self::Variable(codec) => (codec.v3_name(), codec.to_json()),
             Self::Registered(codec) => return codec.to_v3(),
         };
         if configuration.is_null() {
@@ -319,6 +353,7 @@ impl Codec {
             Self::Reshape(codec) => codec.describe(),
             Self::PackBits(codec) => codec.describe(),
             Self::Pcodec(codec) => codec.describe(),
+            Self::Optional(codec) => codec.describe(),
             Self::Delta(codec) => codec.describe(),
             Self::BitRound(codec) => codec.describe(),
             Self::Quantize(codec) => codec.describe(),
@@ -333,6 +368,7 @@ impl Codec {
             Self::Lz4(codec) => codec.describe(),
             Self::Bz2(codec) => codec.describe(),
             Self::Lzma(codec) => codec.describe(),
+            Self::Gdeflate(codec) => codec.describe(),
             Self::Shuffle(codec) => codec.describe(),
             Self::Squeeze | Self::PackTruth | Self::Checksum(_) | Self::Variable(_) | Self::Registered(_) => {
                 self.name().to_owned()
@@ -365,6 +401,14 @@ mod tests {
             json!({"name": "numcodecs.crc32"}),
             json!({"name": "vlen-utf8"}),
             json!({"name": "vlen-bytes"}),
+            json!({"name": "numcodecs.json2"}),
+            json!({"name": "zarrs.vlen", "configuration": {
+                "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+                "data_codecs": [{"name": "bytes"}, {"name": "zstd", "configuration": {"level": 1, "checksum": true}}],
+                "index_data_type": "uint32", "index_location": "end"}}),
+            json!({"name": "zarrs.optional", "configuration": {
+                "mask_codecs": [{"name": "packbits"}], "data_codecs": [{"name": "bytes"}, {"name": "crc32c"}]}}),
+            json!({"name": "zarrs.gdeflate", "configuration": {"level": 5}}),
             json!({"name": "reshape", "configuration": {"shape": [[0, 1], 3, -1]}}),
             json!({"name": "zarrs.squeeze"}),
             json!({"name": "numcodecs.delta", "configuration": {"dtype": "<i4", "astype": ">i2"}}),
@@ -410,8 +454,8 @@ mod tests {
 
     #[test]
     fn unknown_names_are_named() {
-        let error = Codec::from_v3("numcodecs.json2", &Value::Null).unwrap_err();
-        assert_eq!((error.kind(), error.codec()), (ErrorKind::Unsupported, "numcodecs.json2"));
+        let error = Codec::from_v3("numcodecs.msgpack2", &Value::Null).unwrap_err();
+        assert_eq!((error.kind(), error.codec()), (ErrorKind::Unsupported, "numcodecs.msgpack2"));
         let error = Codec::from_v2(&json!({"id": "categorize", "dtype": "|O"})).unwrap_err();
         assert_eq!((error.kind(), error.codec()), (ErrorKind::Unsupported, "categorize"));
     }

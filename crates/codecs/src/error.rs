@@ -28,6 +28,8 @@ pub struct Error(Box<Detail>);
 #[derive(Clone)]
 struct Detail {
     kind: ErrorKind,
+    /// Stored bytes decode to more than there was room for.
+    is_too_long: bool,
     codec: Cow<'static, str>,
     message: Cow<'static, str>,
 }
@@ -80,13 +82,25 @@ impl Error {
     /// Decoded bytes that are more or fewer than promised.
     #[cold]
     pub(crate) fn wrong_length(codec: &'static str, wanted: Wanted, found: u64) -> Self {
-        Self::corrupt(codec, format!("wanted {wanted} decoded bytes, found {found}"))
+        let is_too_long = (wanted.bytes() as u64) < found;
+        Self::corrupt(codec, format!("wanted {wanted} decoded bytes, found {found}")).noting(is_too_long)
     }
 
     /// Decoded bytes that did not fit, where the library does not say how many there were.
     #[cold]
     pub(crate) fn too_long(codec: &'static str, wanted: Wanted) -> Self {
         Self::corrupt(codec, format!("wanted {wanted} decoded bytes, found more than {}", wanted.bytes()))
+            .noting(true)
+    }
+
+    fn noting(mut self, is_too_long: bool) -> Self {
+        self.0.is_too_long = is_too_long;
+        self
+    }
+
+    /// Whether stored bytes that may be sound decode to more than there was room for.
+    pub(crate) fn is_too_long(&self) -> bool {
+        self.0.is_too_long
     }
 
     #[cold]
@@ -104,13 +118,13 @@ impl Error {
         codec: impl Into<Cow<'static, str>>,
         message: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self(Box::new(Detail { kind, codec: codec.into(), message: message.into() }))
+        Self(Box::new(Detail { kind, is_too_long: false, codec: codec.into(), message: message.into() }))
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Detail { kind, codec, message } = &*self.0;
+        let Detail { kind, codec, message, .. } = &*self.0;
         let what = match kind {
             ErrorKind::Unsupported => "not supported",
             ErrorKind::Invalid => "invalid metadata",

@@ -28,6 +28,19 @@ pub enum ElementKind {
     Number(NumberType),
     /// Two numbers, real and imaginary.
     Complex(NumberType),
+    /// One byte, 1 where the element is there and 0 where it is missing, and the element behind it, all zeros where it is
+    /// missing.
+    Optional(OptionalKind),
+}
+
+/// What an element is that may be missing: see [`Element::optional`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct OptionalKind {
+    /// How many bytes tell what is missing: more than one where an element that may be missing may be missing itself.
+    levels: u8,
+    /// Of the element behind them all.
+    swap_unit_bytes: u8,
+    components: Option<(NumberType, u8)>,
 }
 
 impl Element {
@@ -51,18 +64,69 @@ impl Element {
         Self { size_bytes: 2 * unit_bytes, swap_unit_bytes: unit_bytes, kind: ElementKind::Complex(number) }
     }
 
-    /// The type of its numbers, and how many there are: `None` for opaque ones.
+    /// An element that may be missing: a byte that tells, and `inner` behind it. Only the `optional` codec stores such.
+    #[must_use]
+    pub fn optional(inner: Element) -> Self {
+        let kind = match inner.kind {
+            ElementKind::Optional(kind) => OptionalKind { levels: kind.levels.saturating_add(1), ..kind },
+            _ => OptionalKind {
+                levels: 1,
+                // Units are of 8 bytes at most; layouts with another are refused.
+                swap_unit_bytes: u8::try_from(inner.swap_unit_bytes).unwrap_or(0),
+                components: inner
+                    .components()
+                    .map(|(number, count)| (number, if count == 1 { 1 } else { 2 })),
+            },
+        };
+        let size_bytes = inner.size_bytes.saturating_add(1);
+        Self { size_bytes, swap_unit_bytes: 1, kind: ElementKind::Optional(kind) }
+    }
+
+    /// What lies behind the byte that tells whether the element is missing; `None` of one that cannot be.
+    #[must_use]
+    pub fn present(&self) -> Option<Element> {
+        let ElementKind::Optional(kind) = self.kind else { return None };
+        let size_bytes = self.size_bytes.checked_sub(1)?;
+        Some(match (kind.levels, kind.components) {
+            (2.., _) => {
+                let kind = ElementKind::Optional(OptionalKind { levels: kind.levels - 1, ..kind });
+                Self { size_bytes, swap_unit_bytes: 1, kind }
+            }
+            (_, Some((number, 1))) => Self::number(number),
+            (_, Some((number, _))) => Self::complex(number),
+            (_, None) => Self::opaque(size_bytes, kind.swap_unit_bytes.into()),
+        })
+    }
+
+    /// The type of its numbers, and how many there are: `None` for opaque ones, and for those that may be missing.
     #[must_use]
     pub fn components(&self) -> Option<(NumberType, usize)> {
         match self.kind {
-            ElementKind::Opaque => None,
+            ElementKind::Opaque | ElementKind::Optional(_) => None,
             ElementKind::Number(number) => Some((number, 1)),
             ElementKind::Complex(number) => Some((number, 2)),
         }
     }
 
+    /// Whether it has bytes, in units of a size that has a byte order.
+    fn has_whole_units(&self) -> bool {
+        self.size_bytes != 0
+            && matches!(self.swap_unit_bytes, 1 | 2 | 4 | 8)
+            && self.size_bytes.is_multiple_of(self.swap_unit_bytes)
+    }
+
+    fn is_sound(&self) -> bool {
+        self.has_whole_units() && self.is_consistent()
+    }
+
     /// Whether the kind's bytes are the size and the unit that are stated.
     fn is_consistent(&self) -> bool {
+        if let ElementKind::Optional(_) = self.kind {
+            let present = self.present();
+            let fits = |present: &Element| Some(present.size_bytes) == self.size_bytes.checked_sub(1);
+            return self.swap_unit_bytes == 1
+                && present.is_some_and(|present| fits(&present) && present.is_sound());
+        }
         self.components().is_none_or(|(number, count)| {
             let unit_bytes = number.size_bytes();
             self.size_bytes == count * unit_bytes && self.swap_unit_bytes == unit_bytes
@@ -107,10 +171,7 @@ impl ChunkLayout {
     /// The shape as memory lengths, and the decoded bytes.
     pub(crate) fn checked(&self) -> Result<(Vec<usize>, usize), Error> {
         let Element { size_bytes, swap_unit_bytes, .. } = self.element;
-        if size_bytes == 0
-            || !matches!(swap_unit_bytes, 1 | 2 | 4 | 8)
-            || !size_bytes.is_multiple_of(swap_unit_bytes)
-        {
+        if !self.element.has_whole_units() {
             return Err(Error::invalid(
                 "chain",
                 format!(
@@ -187,6 +248,24 @@ mod tests {
         assert_eq!(layout(element).decoded_len().unwrap(), 24);
         element.swap_unit_bytes = 8;
         assert_eq!(layout(element).decoded_len().unwrap_err().kind(), ErrorKind::Invalid);
+    }
+
+    #[test]
+    fn elements_that_may_be_missing_nest() {
+        for inner in [
+            Element::number(NumberType::Float32),
+            Element::complex(NumberType::Float64),
+            Element::opaque(6, 2),
+            Element::optional(Element::optional(Element::number(NumberType::Int8))),
+        ] {
+            let element = Element::optional(inner);
+            assert_eq!((element.size_bytes, element.present()), (inner.size_bytes + 1, Some(inner)));
+            assert!(element.components().is_none() && inner.present().is_none_or(|present| present != inner));
+            let layout = |element| ChunkLayout { shape: vec![3], element };
+            assert_eq!(layout(element).decoded_len().unwrap(), 3 * element.size_bytes);
+            let longer = Element { size_bytes: element.size_bytes + 1, ..element };
+            assert!(layout(longer).decoded_len().is_err());
+        }
     }
 
     #[test]

@@ -149,6 +149,10 @@ fn stages(
         Ok::<(), Error>(())
     };
     let swap_unit_bytes = match first {
+        Codec::Bytes(_) if layout.element.present().is_some() => {
+            let message = "wanted `optional` for elements that may be missing, found `bytes`";
+            return Err(Error::invalid("bytes", message));
+        }
         Codec::Bytes(bytes) => bytes.foreign_unit(layout.element.swap_unit_bytes)?,
         _ => {
             push(StageCodec::array_to_bytes(first, layout)?)?;

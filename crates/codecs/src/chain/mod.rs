@@ -4,6 +4,8 @@ mod compile;
 mod decode;
 mod encode;
 mod filtered;
+mod indexed;
+mod optional;
 mod stage;
 mod variable;
 

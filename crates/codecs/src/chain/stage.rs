@@ -2,11 +2,13 @@
 
 use super::Checksums;
 use super::filtered::Filtered;
+use super::optional::OptionalStage;
 use crate::blosc::{self, BloscCodec};
 use crate::bz2::Bz2Codec;
 use crate::checksum::{CHECKSUM_BYTES, ChecksumCodec};
 use crate::codec::{Codec, CodecClass};
 use crate::error::{Error, Wanted};
+use crate::gdeflate::GdeflateCodec;
 use crate::gzip::GzipCodec;
 use crate::layout::ChunkLayout;
 use crate::limits::encoded_bytes_max;
@@ -36,9 +38,11 @@ pub(super) enum StageCodec {
     Lz4(Lz4Codec),
     Bz2(Bz2Codec),
     Lzma(LzmaCodec),
+    Gdeflate(GdeflateCodec),
     Shuffle(ShuffleCodec),
     Checksum(ChecksumCodec),
     Filtered(Box<Filtered>),
+    Optional(Box<OptionalStage>),
     PackBits(PackBitsStage),
     Pcodec(PcodecStage),
     Registered(Box<RegisteredStage>),
@@ -64,6 +68,7 @@ impl StageCodec {
             Codec::Lz4(codec) => Some(Self::Lz4(*codec)),
             Codec::Bz2(codec) => Some(Self::Bz2(*codec)),
             Codec::Lzma(codec) => Some(Self::Lzma(codec.clone())),
+            Codec::Gdeflate(codec) => Some(Self::Gdeflate(*codec)),
             Codec::Shuffle(codec) => Some(Self::Shuffle(*codec)),
             Codec::Checksum(codec) => Some(Self::Checksum(*codec)),
             Codec::Registered(codec) if codec.class() == CodecClass::BytesToBytes => {
@@ -80,6 +85,9 @@ impl StageCodec {
             Codec::PackBits(codec) => codec.compile(layout).map(|stage| Some(Self::PackBits(stage))),
             Codec::Pcodec(codec) => codec.compile(layout.element).map(|stage| Some(Self::Pcodec(stage))),
             Codec::Registered(codec) => Ok(Some(Self::registered(codec, Some(layout)))),
+            Codec::Optional(codec) => {
+                OptionalStage::new(codec, layout).map(|stage| Some(Self::Optional(Box::new(stage))))
+            }
             _ => Ok(None),
         }
     }
@@ -92,8 +100,10 @@ impl StageCodec {
 impl Stage {
     /// Passes on what to do with checksums.
     pub(super) fn set_checksums(&mut self, checksums: Checksums) {
-        if let StageCodec::Filtered(filtered) = &mut self.codec {
-            filtered.set_checksums(checksums);
+        match &mut self.codec {
+            StageCodec::Filtered(filtered) => filtered.set_checksums(checksums),
+            StageCodec::Optional(optional) => optional.set_checksums(checksums),
+            _ => {}
         }
     }
 
@@ -126,6 +136,10 @@ impl Stage {
             (StageCodec::Registered(stage), wanted) => {
                 stored(at_most(stage.codec.encoded_bytes_max(wanted.bytes() as u64)))
             }
+            (StageCodec::Optional(optional), _) => stored(optional.stored().map(Wanted::AtMost)),
+            (StageCodec::Gdeflate(_), wanted) => {
+                stored(at_most(GdeflateCodec::stored_bytes_max(wanted.bytes())))
+            }
             (StageCodec::Lz4(_), Wanted::Exactly(bytes)) if lz4::DECODED_BYTES_MAX < bytes => {
                 Err(too_long_for("lz4", lz4::DECODED_BYTES_MAX, bytes))
             }
@@ -152,8 +166,10 @@ impl Stage {
             StageCodec::Lz4(_) => Lz4Codec::decode(source, target, wanted),
             StageCodec::Bz2(_) => Bz2Codec::decode(source, target, wanted),
             StageCodec::Lzma(codec) => codec.decode(source, target, wanted),
+            StageCodec::Gdeflate(_) => GdeflateCodec::decode(source, target, wanted),
             StageCodec::Shuffle(codec) => codec.decode(source, target, wanted),
             StageCodec::Filtered(filtered) => filtered.decode(source, target, contexts),
+            StageCodec::Optional(optional) => optional.decode(source, target, wanted, contexts),
             StageCodec::PackBits(codec) => codec.decode(source, target),
             StageCodec::Pcodec(codec) => codec.decode(source, target, wanted),
             StageCodec::Registered(stage) => {
@@ -186,8 +202,10 @@ impl Stage {
             StageCodec::Lz4(codec) => codec.encode(source, target),
             StageCodec::Bz2(codec) => codec.encode(source, target),
             StageCodec::Lzma(codec) => codec.encode(source, target),
+            StageCodec::Gdeflate(codec) => codec.encode(),
             StageCodec::Shuffle(codec) => codec.encode(source, target),
             StageCodec::Filtered(filtered) => filtered.encode(source, target, contexts),
+            StageCodec::Optional(optional) => optional.encode(source, target, contexts),
             StageCodec::PackBits(codec) => {
                 codec.encode(source, target);
                 Ok(())

@@ -5,14 +5,15 @@ use std::ops::Range;
 
 use super::Checksums;
 use super::compile::StoredArray;
+use super::indexed::IndexedStage;
 use super::stage::{Stage, StageCodec};
 use crate::codec::Codec;
-use crate::error::{Error, ErrorKind, Wanted};
+use crate::error::{Error, Wanted};
 use crate::layout::ChunkLayout;
 use crate::layout::Element;
 use crate::reorder::c_order_strides;
 use crate::scratch::{Contexts, Scratch};
-use crate::variable::{VariableElements, places};
+use crate::variable::{VariableCodec, VariableElements, check_strings, elements_of_json, places};
 
 /// Bytes that a stage of a chunk may decode to, beside [`DECODED_FACTOR_MAX`] for each stored one: nothing but the stored
 /// bytes tells how long elements of any length are, and those may be made to mislead.
@@ -21,8 +22,8 @@ const DECODED_FACTOR_MAX: usize = 256;
 
 /// A chain of codecs compiled for chunks of strings or byte strings of any length.
 ///
-/// In encode order: any number of array->array codecs that move axes, one of `vlen-utf8`, `vlen-bytes` and `vlen-array`, any
-/// number of bytes->bytes codecs.
+/// In encode order: any number of array->array codecs that move axes, one of `vlen-utf8`, `vlen-bytes`, `vlen-array`, `vlen`
+/// and `json2`, any number of bytes->bytes codecs.
 ///
 /// ```
 /// use swath_codecs::{Codec, Scratch, VariableChain, VariableElements};
@@ -41,10 +42,21 @@ pub struct VariableChain {
     count: usize,
     /// How many elements are between neighbours along each logical axis, as they are stored.
     strides: Vec<usize>,
+    form: Form,
     /// The bytes->bytes codecs, in encode order.
     stages: Vec<StageCodec>,
     checksums: Checksums,
     phrases: Vec<String>,
+}
+
+/// How elements lie in what the bytes->bytes codecs store.
+#[derive(Debug, Clone)]
+enum Form {
+    /// Each behind its length.
+    Interleaved,
+    /// One behind the other, with their offsets beside them.
+    Indexed(Box<IndexedStage>),
+    Json,
 }
 
 /// A decoded chunk of elements of any length.
@@ -71,14 +83,13 @@ impl VariableChain {
         let (first, rest) = match codecs[at..].split_first() {
             Some((Codec::Variable(codec), rest)) => (codec, rest),
             Some((other, _)) => {
-                let message =
-                    "wanted one of vlen-utf8, vlen-bytes and vlen-array behind codecs that move axes";
+                let message = "wanted one of vlen-utf8, vlen-bytes, vlen-array, vlen and json2 behind codecs that move axes";
                 return Err(Error::unsupported(other.name().to_owned(), message));
             }
             None => {
                 return Err(Error::invalid(
                     "chain",
-                    "wanted vlen-utf8, vlen-bytes or vlen-array, found none",
+                    "wanted vlen-utf8, vlen-bytes, vlen-array, vlen or json2, found none",
                 ));
             }
         };
@@ -97,14 +108,23 @@ impl VariableChain {
         for (&axis, stride) in stored.axes.iter().zip(c_order_strides(&stored_lengths, 1)) {
             strides[axis] = stride;
         }
+        let form = match first {
+            VariableCodec::Utf8 | VariableCodec::Bytes | VariableCodec::Array => Form::Interleaved,
+            VariableCodec::Indexed(codec) => Form::Indexed(Box::new(IndexedStage::new(codec, count)?)),
+            VariableCodec::Json if elements == VariableElements::Strings => Form::Json,
+            VariableCodec::Json => return Err(Error::invalid(first.name(), "wanted strings, found bytes")),
+        };
         let phrases = codecs.iter().map(Codec::describe).collect();
-        Ok(Self { elements, count, strides, stages, checksums: Checksums::Verify, phrases })
+        Ok(Self { elements, count, strides, form, stages, checksums: Checksums::Verify, phrases })
     }
 
     /// The same chain with another treatment of checksums; a compiled one verifies.
     #[must_use]
     pub fn with_checksums(mut self, checksums: Checksums) -> Self {
         self.checksums = checksums;
+        if let Form::Indexed(indexed) = &mut self.form {
+            indexed.set_checksums(checksums);
+        }
         self
     }
 
@@ -133,8 +153,18 @@ impl VariableChain {
         for codec in self.stages.iter().rev() {
             content = Cow::Owned(self.undo(codec, &content, &mut scratch.contexts)?);
         }
-        let places = places(&content, self.count, self.elements)?;
-        Ok(VariableChunk { content: content.into_owned(), places })
+        let (content, places) = match &self.form {
+            Form::Interleaved => {
+                let places = places(&content, self.count)?;
+                (content.into_owned(), places)
+            }
+            Form::Indexed(indexed) => indexed.decode(&content, decoded_bytes_max(content.len()), scratch)?,
+            Form::Json => return elements_of_json(&content, self.count).map(VariableChunk::from),
+        };
+        if self.elements == VariableElements::Strings {
+            check_strings(&content, &places)?;
+        }
+        Ok(VariableChunk { content, places })
     }
 
     /// Undoes one codec, with ever more room until its content fits.
@@ -142,7 +172,7 @@ impl VariableChain {
         if let (StageCodec::Checksum(checksum), Checksums::Skip) = (codec, self.checksums) {
             return Ok(checksum.split(source)?.0.to_vec());
         }
-        let most = DECODED_BYTES_MAX.saturating_add(source.len().saturating_mul(DECODED_FACTOR_MAX));
+        let most = decoded_bytes_max(source.len());
         let guess = source.len().saturating_mul(4).saturating_add(self.count.saturating_mul(32));
         let mut room = guess.saturating_add(64).min(most);
         loop {
@@ -157,14 +187,24 @@ impl VariableChain {
                     target.truncate(written);
                     return Ok(target);
                 }
-                // Which of them says that the room was too small differs from codec to codec.
-                Err(error) if error.kind() == ErrorKind::Corrupt && room < most => {
+                Err(error) if error.is_too_long() && room < most => {
                     room = room.saturating_mul(4).min(most);
                 }
                 Err(error) => return Err(error),
             }
         }
     }
+}
+
+impl From<(Vec<u8>, Vec<Range<usize>>)> for VariableChunk {
+    fn from((content, places): (Vec<u8>, Vec<Range<usize>>)) -> Self {
+        Self { content, places }
+    }
+}
+
+/// The most bytes that so many stored ones may decode to.
+fn decoded_bytes_max(stored: usize) -> usize {
+    DECODED_BYTES_MAX.saturating_add(stored.saturating_mul(DECODED_FACTOR_MAX))
 }
 
 #[cfg(test)]
@@ -216,6 +256,33 @@ mod tests {
             assert_eq!(texts(&chain.decode(&encoded, &mut scratch).unwrap()), strings, "{name}");
             let end = encoded.len() - 1;
             assert!(chain.decode(&encoded[..end], &mut scratch).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_too_long_asks_for_more_room() {
+        let plain = stored(&["x".repeat(5000).as_str()]);
+        for (name, configuration) in [
+            ("gzip", json!({"level": 5})),
+            ("zstd", json!({"level": 1, "checksum": true})),
+            ("blosc", json!({"cname": "zstd", "clevel": 5, "shuffle": "shuffle", "blocksize": 0})),
+            ("numcodecs.zlib", json!({"level": 1})),
+            ("numcodecs.lz4", Value::Null),
+            ("numcodecs.bz2", Value::Null),
+            ("numcodecs.lzma", Value::Null),
+        ] {
+            let stage = StageCodec::bytes_to_bytes(&codec(name, configuration)).unwrap();
+            let (mut encoded, mut contexts) = (Vec::new(), Contexts::default());
+            let whole = Stage { codec: stage.clone(), wanted: Wanted::Exactly(plain.len()) };
+            whole.encode(1, &plain, &mut encoded, &mut contexts).unwrap();
+            let mut error = |stored: &[u8], room: usize| {
+                let stage = Stage { codec: stage.clone(), wanted: Wanted::AtMost(room) };
+                stage.decode(stored, &mut vec![0; room], &mut contexts).unwrap_err().is_too_long()
+            };
+            assert!(error(&encoded, 100), "{name}");
+            for end in (0..encoded.len()).step_by(7) {
+                assert!(!error(&encoded[..end], 1 << 20), "{name} {end}");
+            }
         }
     }
 

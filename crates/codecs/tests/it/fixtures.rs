@@ -13,8 +13,8 @@ use swath_codecs::{
 /// Fixtures that this crate can decode: 13 blosc, 10 zstd, 6 gzip, 6 zlib, 7 lz4, 4 bz2, 5 lzma, 4 shuffle, and a setting
 /// each of crc32c, crc32 and adler32; 7 arrays each. Those that take some arrays only: 5 delta, 2
 /// astype, 15 fixedscaleoffset, 15 quantize, 2 packbits, 55 pcodec, 2 vlen-utf8, 2
-/// vlen-bytes.
-const COVERED: usize = (13 + 10 + 6 + 6 + 7 + 4 + 5 + 4 + 3) * 7 + 5 + 2 + 15 + 15 + 2 + 55 + 4;
+/// vlen-bytes, 6 json2.
+const COVERED: usize = (13 + 10 + 6 + 6 + 7 + 4 + 5 + 4 + 3) * 7 + 5 + 2 + 15 + 15 + 2 + 55 + 4 + 6;
 
 fn data_folder() -> PathBuf {
     match std::env::var_os("SWATH_TEST_DATA") {
@@ -59,7 +59,8 @@ fn decode(fixture: &Value, stored: &[u8], scratch: &mut Scratch) -> Result<Vec<u
     let codecs = codecs_of(Codec::from_v2(&fixture["codec"])?);
     let shape = fixture["shape"].as_array().unwrap().iter().map(|length| length.as_u64().unwrap()).collect();
     if let [Codec::Variable(codec)] = codecs.as_slice() {
-        return decode_variable(*codec, shape, stored, scratch);
+        let width = fixture["dtype"].as_str().and_then(|dtype| dtype.strip_prefix("<U")?.parse().ok());
+        return decode_variable(codec, (shape, width), stored, scratch);
     }
     let layout = ChunkLayout { shape, element: element(fixture["dtype"].as_str().unwrap()) };
     let chain = Chain::compile(&codecs, &layout)?;
@@ -83,18 +84,26 @@ fn decode(fixture: &Value, stored: &[u8], scratch: &mut Scratch) -> Result<Vec<u
     Ok(target)
 }
 
-/// Elements of any length as the list in JSON that checksums are of.
+/// Elements of any length as the list in JSON that checksums are of; as strings of a fixed width, where there is one.
 fn decode_variable(
-    codec: VariableCodec,
-    shape: Vec<u64>,
+    codec: &VariableCodec,
+    (shape, width): (Vec<u64>, Option<usize>),
     stored: &[u8],
     scratch: &mut Scratch,
 ) -> Result<Vec<u8>, Error> {
-    let kind = if codec == VariableCodec::Utf8 { VariableElements::Strings } else { VariableElements::Bytes };
-    let chain = VariableChain::compile(&[Codec::Variable(codec)], &shape, kind)?;
+    let is_text = matches!(codec, VariableCodec::Utf8 | VariableCodec::Json);
+    let kind = if is_text { VariableElements::Strings } else { VariableElements::Bytes };
+    let chain = VariableChain::compile(&[Codec::Variable(codec.clone())], &shape, kind)?;
     let chunk = chain.decode(stored, scratch)?;
-    let element = |bytes: &[u8]| match codec {
-        VariableCodec::Utf8 => json!(std::str::from_utf8(bytes).unwrap()),
+    if let Some(width) = width {
+        let text = |place: &std::ops::Range<usize>| {
+            let text = std::str::from_utf8(&chunk.content[place.clone()]).unwrap();
+            text.chars().map(u32::from).chain(std::iter::repeat(0)).take(width).collect::<Vec<_>>()
+        };
+        return Ok(chunk.places.iter().flat_map(text).flat_map(u32::to_le_bytes).collect());
+    }
+    let element = |bytes: &[u8]| match kind {
+        VariableElements::Strings => json!(std::str::from_utf8(bytes).unwrap()),
         _ => json!({"bytes": bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()}),
     };
     let elements: Vec<Value> =
