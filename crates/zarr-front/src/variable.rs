@@ -2,7 +2,8 @@
 //!
 //! Such elements take the way of all others, but not they themselves: a chunk is decoded to places, 16 bytes an element,
 //! that say where in which chunk's bytes it lies. Places are stitched as numbers are, and the elements gathered by them when
-//! all have arrived.
+//! all have arrived. Of a chunk's bytes only those are kept until then that are wanted: a read takes as much memory again as
+//! its results, and that of one decoded chunk for each lane.
 
 use crate::array::Array;
 use crate::raveling::cell_count;
@@ -11,7 +12,7 @@ use crate::read_batch::{ReadBatch, Results};
 use crate::{DataType, Error, ErrorKind, Selection};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use swath_codecs::{DecodedChunk, Scratch, Tile, VariableChain};
+use swath_codecs::{Scratch, Tile, VariableChain, VariableChunk};
 
 /// What a selection of an array of strings or byte strings reads to, in C order.
 #[derive(Clone, PartialEq, Eq)]
@@ -169,7 +170,8 @@ impl Contents {
         Ok(number)
     }
 
-    /// Decodes a chunk and puts the places of its elements where these are wanted: into `first` and `others`.
+    /// Decodes a chunk, keeps the elements that are wanted of it, and puts their places where they are: into `first` and
+    /// `others`.
     pub(crate) fn place<'t>(
         &self,
         chain: &VariableChain,
@@ -179,17 +181,37 @@ impl Contents {
         others: impl Iterator<Item = Result<Tile<'t>, Error>>,
     ) -> Result<(), Error> {
         let chunk = chain.decode(stored, scratch)?;
-        let number = self.keep(chunk.content)?;
-        let places = chunk.places.iter().map(|place| place_bytes(number, place));
-        let places = places.collect::<Option<Vec<_>>>().ok_or_else(lost)?;
         let strides: Vec<usize> =
             chain.strides().iter().map(|stride| stride.saturating_mul(PLACE_BYTES)).collect();
-        let decoded =
-            DecodedChunk { bytes: places.as_flattened(), start: 0, strides: &strides, swap_unit_bytes: None };
-        first.write(&decoded)?;
+        self.place_tile(&chunk, &strides, first)?;
         for tile in others {
-            tile?.write(&decoded)?;
+            self.place_tile(&chunk, &strides, tile?)?;
         }
+        Ok(())
+    }
+
+    /// Keeps the elements of a tile, one behind the other, and puts their places into it. Places in the chunk would be
+    /// `strides` apart.
+    fn place_tile(&self, chunk: &VariableChunk, strides: &[usize], tile: Tile<'_>) -> Result<(), Error> {
+        let number = self.keep(Vec::new())?;
+        let (mut content, len) = (Vec::new(), chunk.places.len().saturating_mul(PLACE_BYTES));
+        tile.fill_rows(strides, (0, len), |at: usize, stride: usize, rows: &mut [&mut [u8]]| {
+            for (row, places) in rows.iter_mut().enumerate() {
+                let first = at.saturating_add(row.saturating_mul(stride)) / PLACE_BYTES;
+                for (element, place) in (first..).zip(places.as_chunks_mut::<PLACE_BYTES>().0) {
+                    let source = chunk.places.get(element).cloned();
+                    let bytes = source.and_then(|source| chunk.content.get(source)).ok_or_else(lost)?;
+                    let start = content.len();
+                    reserve(&mut content, bytes.len())?;
+                    content.extend_from_slice(bytes);
+                    *place = place_bytes(number, &(start..content.len())).ok_or_else(lost)?;
+                }
+            }
+            Ok::<(), Error>(())
+        })?;
+        let mut chunks = self.chunks();
+        let kept = usize::try_from(number).ok().and_then(|number| chunks.get_mut(number));
+        *kept.ok_or_else(lost)? = content;
         Ok(())
     }
 }
@@ -220,8 +242,12 @@ fn gathered(places: &[[u8; PLACE_BYTES]], chunks: &[Vec<u8>]) -> Result<(Vec<usi
         let start = usize::try_from(u64::from_ne_bytes(*start)).ok()?;
         chunks.get(chunk?)?.get(start..start.checked_add(length?)?)
     };
-    let mut offsets = Vec::with_capacity(places.len().saturating_add(1));
-    let mut bytes = Vec::new();
+    // One element may be wanted many times, and so may the fill value: together they may be more than memory holds.
+    let lengths = places.iter().map(|place| element(place).map_or(0, <[u8]>::len));
+    let total = lengths.fold(0usize, usize::saturating_add);
+    let (mut offsets, mut bytes) = (Vec::new(), Vec::new());
+    reserve(&mut offsets, places.len().saturating_add(1))?;
+    reserve(&mut bytes, total)?;
     offsets.push(0);
     for place in places {
         bytes.extend_from_slice(element(place).ok_or_else(lost)?);
@@ -230,7 +256,56 @@ fn gathered(places: &[[u8; PLACE_BYTES]], chunks: &[Vec<u8>]) -> Result<(Vec<usi
     Ok((offsets, bytes))
 }
 
+/// Makes room for so many more; an error where the system has none.
+fn reserve<T>(room: &mut Vec<T>, count: usize) -> Result<(), Error> {
+    room.try_reserve(count).map_err(|_| {
+        let bytes = count.saturating_mul(size_of::<T>());
+        Error::unsupported(format!(
+            "the system gave no memory for {bytes} bytes of elements: read them in parts"
+        ))
+    })
+}
+
 #[cold]
 fn lost() -> Error {
     Error::new(ErrorKind::Internal, "an element of a chunk has no place")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use swath_codecs::{Codec, CutAxis, Output, VariableElements};
+
+    #[test]
+    fn memory_that_there_is_not_is_an_error() {
+        let error = reserve(&mut vec![0u32], usize::MAX / 8).unwrap_err();
+        assert!(error.kind() == ErrorKind::Unsupported && error.message().contains("memory"), "{error}");
+    }
+
+    #[test]
+    fn only_what_is_wanted_of_a_chunk_is_kept() {
+        let codec = Codec::from_v3("vlen-utf8", &serde_json::Value::Null).unwrap();
+        let chain = VariableChain::compile(&[codec], &[1000], VariableElements::Strings).unwrap();
+        let mut stored = 1000u32.to_le_bytes().to_vec();
+        for number in 0..1000 {
+            let text = format!("{number:099}");
+            stored.extend(99u32.to_le_bytes());
+            stored.extend(text.as_bytes());
+        }
+        let mut output = Output::owned(5 * PLACE_BYTES, PLACE_BYTES, 1).unwrap();
+        output.push(&[CutAxis::new(998, 3, -400, 1000)]).unwrap();
+        output.push(&[CutAxis::new(998, 2, 1, 1000)]).unwrap();
+        let contents = Contents::new(b"fill");
+        let (first, second) = (output.claim(0, 0).unwrap(), output.claim(1, 0).unwrap());
+        let others = std::iter::once(Ok(second));
+        contents.place(&chain, &stored, &mut Scratch::default(), first, others).unwrap();
+        let chunks = contents.take();
+        assert_eq!(chunks.iter().map(Vec::len).collect::<Vec<_>>(), [4, 3 * 99, 2 * 99]);
+        let places = output.into_owned().unwrap();
+        let (offsets, bytes) = gathered(places.as_chunks().0, &chunks).unwrap();
+        assert_eq!(offsets, [0, 99, 198, 297, 396, 495]);
+        let numbers: Vec<usize> =
+            bytes.chunks(99).map(|text| std::str::from_utf8(text).unwrap().parse().unwrap()).collect();
+        assert_eq!(numbers, [998, 598, 198, 998, 999]);
+    }
 }

@@ -258,6 +258,11 @@ impl<'m> Output<'m> {
         self.axes(result).nth(axis)
     }
 
+    /// Axes of the array that results are of.
+    pub(super) fn rank(&self) -> usize {
+        self.rank
+    }
+
     /// Results that the output holds.
     pub fn result_count(&self) -> usize {
         self.results.len()

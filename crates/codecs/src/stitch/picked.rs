@@ -130,6 +130,11 @@ impl Output<'_> {
     ///
     /// As [`push`](Output::push).
     pub fn push_points(&mut self, points: Picks, chunk_shape: &[u64]) -> Result<(), Error> {
+        let rank = self.rank();
+        if chunk_shape.len() != rank {
+            let found = chunk_shape.len();
+            return Err(Error::internal("output", format!("wanted chunks of {rank} axes, found {found}")));
+        }
         // The result's one axis is none of the chunk's.
         let mut stand_ins = vec![in_one_tile(1); chunk_shape.len()];
         match stand_ins.first_mut() {

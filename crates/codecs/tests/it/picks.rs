@@ -329,6 +329,9 @@ fn results_without_room_change_nothing() {
     let mut output = Output::owned(8, 2, 1).unwrap();
     assert_eq!(output.push_points(picks(5), &[3]).unwrap_err().kind(), ErrorKind::Internal);
     assert_eq!(output.push_cuts(vec![Cut::Picked(picks(5))]).unwrap_err().kind(), ErrorKind::Internal);
+    for axes in [&[][..], &[3, 3]] {
+        assert_eq!(output.push_points(picks(0), axes).unwrap_err().kind(), ErrorKind::Internal);
+    }
     assert_eq!(output.push_cuts(Vec::new()).unwrap_err().kind(), ErrorKind::Internal);
     assert_eq!((output.result_count(), output.total_tile_count(), output.has_picks()), (0, 0, false));
     output.push_points(picks(4), &[3]).unwrap();

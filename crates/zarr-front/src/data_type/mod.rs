@@ -116,7 +116,7 @@ const PLAIN: [DataType; 21] = [
 
 /// Elements are usually tens of bytes. The bound keeps a hostile document of a hundred bytes from making its reader
 /// allocate gigabytes for one fill value.
-const ELEMENT_BYTES_MAX: usize = 1 << 20;
+pub(crate) const ELEMENT_BYTES_MAX: usize = 1 << 20;
 
 /// Bytes by which an element of variable length is placed within its data while it is read.
 pub(crate) const PLACE_BYTES: usize = 16;
@@ -190,6 +190,9 @@ impl DataType {
     /// How codecs see an element: its size, the size of the pieces whose bytes an order applies to, and what they mean.
     #[must_use]
     pub fn element(&self) -> Element {
+        if let Self::Optional(inner) = self {
+            return Element::optional(inner.element());
+        }
         let part = match self {
             Self::Complex64 => Some(NumberType::Float32),
             Self::Complex128 => Some(NumberType::Float64),

@@ -7,6 +7,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::data_type::ELEMENT_BYTES_MAX;
 use crate::metadata::{ZarrFormat, json};
 use crate::{DataType, Error};
 
@@ -37,7 +38,8 @@ impl FillValue {
     /// # Errors
     ///
     /// `Invalid` for a value of another type, and for one that the data type cannot hold (a finite number that would
-    /// become infinite, and a string that is too long, included).
+    /// become infinite, and a string that is too long, included). `Unsupported` for a value of more than 2^20 bytes: every
+    /// element that is not stored reads as it.
     ///
     /// Source: Zarr v3 core specification, "Fill value"; Zarr v2 specification, "Fill value encoding"; the Zarr extensions
     /// registry, for each data type.
@@ -53,6 +55,10 @@ impl FillValue {
                 "wanted a `fill_value` that data type `{data_type}` can hold, found {found}"
             ))
         })?;
+        if ELEMENT_BYTES_MAX < bytes.len() {
+            let found = bytes.len();
+            return Err(Error::unsupported(format!("a `fill_value` of {found} bytes, more than 2^20")));
+        }
         Ok(Self { data_type: data_type.clone(), bytes: bytes.into_boxed_slice() })
     }
 

@@ -109,6 +109,24 @@ fn chunks_that_make_no_sense_are_corrupt() {
 }
 
 #[test]
+fn huge_fill_values_are_refused() {
+    let huge = |fill_value: &str, length: u64| {
+        let memory = MemoryMedium::new();
+        let document = json!({
+            "zarr_format": 3, "node_type": "array", "shape": [length], "data_type": "string", "codecs": ["vlen-utf8"],
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1_u64 << 20]}},
+            "chunk_key_encoding": {"name": "default"}, "fill_value": fill_value,
+        });
+        memory.put("zarr.json", document.to_string().into_bytes());
+        Array::open_in(&Store::memory(&memory), "")
+    };
+    let error = huge(&"x".repeat((1 << 20) + 1), 4).unwrap_err();
+    assert!(error.kind() == ErrorKind::Unsupported && error.message().contains("`fill_value`"), "{error}");
+    let array = huge(&"x".repeat(1 << 20), 1 << 24).unwrap();
+    assert_eq!(array.read_variable(&"7:9".parse().unwrap()).unwrap().as_bytes().len(), 2 << 20);
+}
+
+#[test]
 fn codecs_must_fit_the_elements() {
     for (data_type, codecs) in [
         ("string", json!([{"name": "bytes", "configuration": {"endian": "little"}}])),
