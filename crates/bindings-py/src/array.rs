@@ -7,7 +7,7 @@ use crate::location::{Lazy, Location};
 use crate::selection::Way;
 use crate::stats::remote_stats;
 use crate::write::{self, require_writable};
-use crate::{dtype, json, read, selection};
+use crate::{chunk_sizes, dtype, json, read, selection};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
@@ -101,9 +101,12 @@ impl Opened {
         warn(py, &message)
     }
 
-    fn chunk_grid(&self) -> impl Iterator<Item = u64> {
+    fn chunk_grid(&self) -> Vec<u64> {
+        if self.array.shard_shape().is_none() {
+            return self.array.stored_grid().to_vec();
+        }
         let axes = self.array.shape().iter().zip(self.array.chunk_shape());
-        axes.map(|(length, extent)| length.div_ceil((*extent).max(1)))
+        axes.map(|(length, extent)| length.div_ceil((*extent).max(1))).collect()
     }
 }
 
@@ -726,9 +729,26 @@ impl Array {
     }
 
     /// Elements of a chunk along each axis, the smallest unit read: an inner chunk if there are shards.
+    ///
+    /// Raises
+    /// ------
+    /// NotImplementedError
+    ///     Chunks differ in length: `read_chunk_sizes` has them.
     #[getter]
     fn chunks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.get(py)?.array.chunk_shape())
+        chunk_sizes::shape(py, &self.get(py)?.array)
+    }
+
+    /// Elements of each chunk along each axis, cut off where the array ends; inner chunks if there are shards.
+    #[getter]
+    fn read_chunk_sizes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        chunk_sizes::read(py, &self.get(py)?.array)
+    }
+
+    /// Elements of each stored chunk or shard along each axis, cut off where the array ends.
+    #[getter]
+    fn write_chunk_sizes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        chunk_sizes::stored(py, &self.get(py)?.array)
     }
 
     /// Elements of a shard along each axis; None where the array is not sharded.
@@ -740,14 +760,14 @@ impl Array {
     /// Chunks along each axis; inner chunks in a sharded array.
     #[getter]
     fn cdata_shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.get(py)?.chunk_grid().collect::<Vec<_>>())
+        PyTuple::new(py, self.get(py)?.chunk_grid())
     }
 
     /// Chunks in all, stored or not; inner chunks in a sharded array.
     #[getter]
     fn nchunks(&self, py: Python<'_>) -> PyResult<u64> {
         // At most as many as elements.
-        Ok(self.get(py)?.chunk_grid().product())
+        Ok(self.get(py)?.chunk_grid().iter().product())
     }
 
     /// What elements that are not stored read as.

@@ -35,7 +35,8 @@ impl Info {
         if let Some(shards) = array.shard_shape() {
             lines.line("Shard shape", &tuple(shards));
         }
-        lines.line("Chunk shape", &tuple(array.chunk_shape()));
+        let longest = if array.metadata().has_regular_grid() { "" } else { "at most " };
+        lines.line("Chunk shape", &format!("{longest}{}", tuple(array.chunk_shape())));
         if let Some(names) = array.metadata().dimension_names() {
             let names: Vec<&str> = names.iter().map(|name| name.as_deref().unwrap_or("-")).collect();
             lines.line("Dimensions", &names.join(", "));

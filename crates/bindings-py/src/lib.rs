@@ -9,6 +9,7 @@
 
 mod array;
 mod cache;
+mod chunk_sizes;
 mod create;
 mod credentials;
 mod dtype;

@@ -69,7 +69,7 @@ fn array_block(
         row("dimensions", &format!("({})", names.join(", ")), out)?;
     }
     row("dtype", &array.data_type().to_string(), out)?;
-    row("chunks", &shape(array.chunk_shape()), out)?;
+    row("chunks", &chunks(array), out)?;
     row("shards", &array.shard_shape().map_or_else(|| "none".to_owned(), shape), out)?;
     row("codecs", &array.codecs().join(" → "), out)?;
     row("fill value", &array.fill_value().to_string(), out)?;
@@ -164,8 +164,14 @@ fn codec_words(array: &Array) -> String {
     codecs.join(" → ")
 }
 
+/// The shape of chunks, or of the longest where they differ.
+fn chunks(array: &Array) -> String {
+    let longest = if array.metadata().has_regular_grid() { "" } else { "of at most " };
+    format!("{longest}{}", shape(array.chunk_shape()))
+}
+
 fn columns(array: &Array, stored: Option<&std::result::Result<(u64, u64), Error>>) -> Vec<String> {
-    let mut chunks = format!("chunks {}", shape(array.chunk_shape()));
+    let mut chunks = format!("chunks {}", chunks(array));
     if let Some(shard) = array.shard_shape() {
         chunks.push_str(&format!(" in shards {}", shape(shard)));
     }

@@ -148,7 +148,7 @@ impl Array {
     }
 
     /// Elements of a chunk along each axis: of the smallest unit that is decoded, an inner chunk where the array is
-    /// sharded.
+    /// sharded. Where chunks differ in shape, the longest along each axis: see [`ArrayMetadata::chunk_extents`].
     pub fn chunk_shape(&self) -> &[u64] {
         &self.inner.compiled.chunk_shape
     }

@@ -4,9 +4,11 @@ use crate::data_type::{ForeignUnits, swap_units};
 use crate::metadata::transposed;
 use crate::metadata::{ArrayCodecs, ArrayMetadata, IndexLocation, Sharding};
 use crate::raveling::{cell_count, unravel};
+use crate::rectilinear::{ChunkChains, ShapedChains, chunk_chains};
 use crate::shard_codec::{ShardElements, whole_shard_codecs};
 use crate::variable::fill_place;
 use crate::{DataType, Error, ErrorKind};
+use std::sync::Arc;
 use swath_codecs::{
     Chain, Checksums, ChunkLayout, Codec, Element, NumberType, VariableChain, VariableElements,
 };
@@ -37,6 +39,8 @@ pub(crate) struct Compiled {
     pub(crate) foreign: Vec<ForeignUnits>,
     /// From stored bytes to a chunk where elements have lengths of their own; `chain` is then never run.
     pub(crate) variable: Option<VariableChain>,
+    /// Where chunks differ in shape: their chains. `chunk_shape`, `chain` and `variable` are of the longest extents then.
+    pub(crate) shaped: Option<Arc<ShapedChains>>,
     /// The most stored bytes that a sound chunk can have.
     pub(crate) encoded_len_max: u64,
 }
@@ -66,12 +70,11 @@ impl Compiled {
     pub(crate) fn new(metadata: &ArrayMetadata) -> Result<Compiled, Error> {
         let element = metadata.data_type().element();
         let object_shape = metadata.chunk_shape().to_vec();
-        let objects = metadata
-            .shape()
-            .iter()
-            .zip(&object_shape)
-            .map(|(length, extent)| length.div_ceil((*extent).max(1)))
-            .collect();
+        let lengths = metadata.shape().iter().zip(&object_shape);
+        let objects: Vec<u64> = match metadata.rectilinear() {
+            None => lengths.map(|(length, extent)| length.div_ceil((*extent).max(1))).collect(),
+            Some(grid) => grid.counts(metadata.shape()),
+        };
         let mut unfolded = Unfolded {
             chunk_shape: object_shape.clone(),
             frame: (0..object_shape.len()).collect(),
@@ -90,12 +93,11 @@ impl Compiled {
         let foreign = foreign_units(metadata.data_type(), &codecs);
         let mut fill = metadata.fill_value().bytes().to_vec();
         swap_units(&mut fill, element.size_bytes, &foreign);
-        let layout = ChunkLayout { shape: chunk_shape.clone(), element };
-        let variable = variable_chain(metadata.data_type(), &codecs, &chunk_shape)?;
-        let chain = match &variable {
-            None => Chain::compile(&codecs, &layout)?,
-            Some(_) => chain_of_places(&layout)?,
-        };
+        let elements = variable_elements(metadata.data_type());
+        let ChunkChains { chain, variable } = chunk_chains(&codecs, &chunk_shape, element, elements)?;
+        let shaped = metadata.rectilinear().map(|grid| {
+            Arc::new(ShapedChains::new(grid.clone(), objects.clone(), &codecs, (element, elements)))
+        });
         if variable.is_some() {
             fill = fill_place(fill.len())?.to_vec();
         }
@@ -108,9 +110,9 @@ impl Compiled {
                 *chunks /= (*extent).max(1);
             }
         }
-        let part_strides = part_strides(&chain);
+        let part_strides = part_strides(&chain).filter(|_| shaped.is_none());
         let row_bytes = chunk_shape.last().map_or(0, |extent| extent.saturating_mul(element_bytes(&chain)));
-        let takes_pieces = chain.is_identity() && ROW_BYTES_MIN <= row_bytes;
+        let takes_pieces = shaped.is_none() && chain.is_identity() && ROW_BYTES_MIN <= row_bytes;
         let is_flat = matches!(levels.as_slice(), [level] if level.is_row_major());
         Ok(Compiled {
             chunk_shape,
@@ -124,6 +126,7 @@ impl Compiled {
             fill: fill.into_boxed_slice(),
             foreign,
             variable,
+            shaped,
             encoded_len_max,
         })
     }
@@ -131,7 +134,8 @@ impl Compiled {
     /// The same, with this treatment of the checksums of chunks; those of indexes are always compared.
     pub(crate) fn with_checksums(self, checksums: Checksums) -> Compiled {
         let variable = self.variable.map(|chain| chain.with_checksums(checksums));
-        Compiled { chain: self.chain.with_checksums(checksums), variable, ..self }
+        let shaped = self.shaped.map(|shaped| Arc::new(shaped.with_checksums(checksums)));
+        Compiled { chain: self.chain.with_checksums(checksums), variable, shaped, ..self }
     }
 
     /// Chunks of one object in all; [`Compiled::new`] has checked that 64 bits count them.
@@ -173,25 +177,13 @@ fn foreign_units(data_type: &DataType, codecs: &[Codec]) -> Vec<ForeignUnits> {
 /// Stored bytes of a chunk of elements of any length, at most: nothing but the stored object tells how many there are.
 const VARIABLE_LEN_MAX: u64 = 1 << 30;
 
-/// From stored bytes to a chunk of elements that have lengths of their own; `None` of all other data types.
-fn variable_chain(
-    data_type: &DataType,
-    codecs: &[Codec],
-    chunk_shape: &[u64],
-) -> Result<Option<VariableChain>, Error> {
-    let elements = match data_type {
-        DataType::String => VariableElements::Strings,
-        DataType::Bytes => VariableElements::Bytes,
-        _ => return Ok(None),
-    };
-    Ok(Some(VariableChain::compile(codecs, chunk_shape, elements)?))
-}
-
-/// What stands for the chain of a chunk that is decoded to places: one by which stored bytes are not the elements and
-/// chunks are not decoded in place, so that they come to where chunks of elements of any length are told apart.
-fn chain_of_places(layout: &ChunkLayout) -> Result<Chain, Error> {
-    let codec = |name| Codec::from_v3(name, &serde_json::Value::Null);
-    Ok(Chain::compile(&[codec("bytes")?, codec("crc32c")?, codec("zstd")?], layout)?)
+/// What elements are that have lengths of their own; `None` of all other data types.
+fn variable_elements(data_type: &DataType) -> Option<VariableElements> {
+    match data_type {
+        DataType::String => Some(VariableElements::Strings),
+        DataType::Bytes => Some(VariableElements::Bytes),
+        _ => None,
+    }
 }
 
 /// Rows of a chunk that are copied one by one, at least: copying shorter ones costs more than copying the chunk first.

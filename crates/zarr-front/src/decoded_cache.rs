@@ -117,7 +117,7 @@ impl DecodedArray {
     /// `None` where nothing would be kept.
     pub(crate) fn new(cache: &DecodedCache, array: &ArrayInner) -> Option<DecodedArray> {
         let chain = &array.compiled.chain;
-        let is_variable = array.compiled.variable.is_some();
+        let is_variable = array.compiled.variable.is_some() || array.compiled.shaped.is_some();
         if cache.bytes_max() == 0 || chain.part_strides().is_some() || is_variable {
             return None;
         }

@@ -4,6 +4,7 @@
 
 mod array;
 mod axis_cut;
+mod axis_edges;
 mod cached_reads;
 mod catalog;
 mod changed_objects;
@@ -32,6 +33,7 @@ mod raveling;
 mod read;
 mod read_batch;
 mod reading_ahead;
+mod rectilinear;
 mod region;
 mod selection;
 mod shard_codec;

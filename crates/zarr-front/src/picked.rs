@@ -1,7 +1,7 @@
 //! Selections of elements that are picked one by one, on their way into an output.
 
 use crate::array::Array;
-use crate::picking::{Room, pick_axis, pick_mask, pick_points};
+use crate::picking::{Room, pick_axis, pick_mask, pick_points, pick_stretch};
 use crate::selection::{Mask, Points, ResolvedList};
 use crate::{Error, ResolvedAxis};
 use swath_codecs::{Cut, CutAxis, Output};
@@ -51,13 +51,17 @@ impl Picked {
             Some(Picked::Lists(lists)) => lists.as_slice(),
             None => &[],
         };
-        let stepped = |(axis, extent): (&ResolvedAxis, &u64)| {
-            Cut::Stepped(CutAxis::new(axis.start, axis.count, axis.step, *extent))
-        };
-        let mut cuts: Vec<Cut> = axes.iter().zip(extents).map(stepped).collect();
-        for list in lists {
-            let along = (shape[list.axis], extents[list.axis]);
-            cuts[list.axis] = Cut::Picked(pick_axis(&list.indices, along, room)?);
+        let edges = |axis: usize| compiled.shaped.as_ref().and_then(|shaped| shaped.grid.axis(axis));
+        let mut cuts: Vec<Cut> = Vec::with_capacity(axes.len());
+        for (number, (axis, extent)) in axes.iter().zip(extents).enumerate() {
+            let list = lists.iter().find(|list| list.axis == number);
+            cuts.push(match (list, edges(number)) {
+                (Some(list), edges) => {
+                    Cut::Picked(pick_axis(&list.indices, (shape[number], *extent), edges, room)?)
+                }
+                (None, Some(edges)) => Cut::Picked(pick_stretch(axis, edges, room)?),
+                (None, None) => Cut::Stepped(CutAxis::new(axis.start, axis.count, axis.step, *extent)),
+            });
         }
         Ok(output.push_cuts(cuts)?)
     }

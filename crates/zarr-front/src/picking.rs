@@ -1,9 +1,10 @@
 //! Lists, points and masks as picks, sorted by the chunks that they lie in. Pure.
 
-use crate::Error;
+use crate::axis_edges::AxisEdges;
 use crate::compiled::Compiled;
 use crate::raveling::{cell_count, unravel};
 use crate::selection::{Mask, Points, at};
+use crate::{Error, ResolvedAxis};
 use swath_codecs::Picks;
 
 /// Elements that are worked on at a time: what is known of them fits a first-level cache.
@@ -40,17 +41,69 @@ impl Room {
     }
 }
 
-/// A list's elements along an axis of `length` elements, whose chunks hold `extent` each.
+/// A list's elements along an axis of `length` elements, whose chunks hold `extent` each, or as `edges` has them.
 pub(crate) fn pick_axis(
     indices: &[i64],
     (length, extent): (u64, u64),
+    edges: Option<&AxisEdges>,
     room: &mut Room,
 ) -> Result<Picks, Error> {
-    let (mut picks, divisor) = (Picks::default(), Divisor::new(extent));
+    match edges {
+        None => {
+            let divisor = Divisor::new(extent);
+            pick_each(indices, |index| divisor.divide(at(*index, length)), room)
+        }
+        Some(edges) => pick_each(indices, |index| edges.chunk_of(at(*index, length)), room),
+    }
+}
+
+/// A slice's elements along an axis whose chunks differ in length: a run for each chunk, where every element is taken.
+pub(crate) fn pick_stretch(axis: &ResolvedAxis, edges: &AxisEdges, room: &mut Room) -> Result<Picks, Error> {
+    if axis.step != 1 {
+        // Their place was checked when the selection was resolved.
+        let element = |number: u64| {
+            let distance = number.saturating_mul(axis.step.unsigned_abs());
+            if axis.step < 0 {
+                axis.start.saturating_sub(distance)
+            } else {
+                axis.start.saturating_add(distance)
+            }
+        };
+        let (mut picks, mut numbers) = (Picks::default(), 0..axis.count);
+        let (mut chunks, mut sources) = (Vec::with_capacity(BLOCK), Vec::with_capacity(BLOCK));
+        while !numbers.is_empty() {
+            chunks.clear();
+            sources.clear();
+            for number in numbers.by_ref().take(BLOCK) {
+                let (chunk, source) = edges.chunk_of(element(number));
+                chunks.push(chunk);
+                sources.push(u32::try_from(source).map_err(|_| too_large())?);
+            }
+            picks.push(&chunks, &sources)?;
+            room.check(&picks)?;
+        }
+        return room.sorted(picks);
+    }
+    let (mut picks, end) = (Picks::default(), axis.start.saturating_add(axis.count));
+    let mut start = axis.start;
+    while start < end {
+        let (chunk, source) = edges.chunk_of(start);
+        let count = (edges.extent(chunk) - source).min(end - start);
+        let [source, taken] = [source, count].map(|number| u32::try_from(number).map_err(|_| too_large()));
+        picks.push_run(chunk, source?, taken?)?;
+        room.check(&picks)?;
+        start += count;
+    }
+    room.sorted(picks)
+}
+
+/// Elements one by one, where `place` says in which chunk an entry's element lies, and where in it.
+fn pick_each<T>(indices: &[T], place: impl Fn(&T) -> (u64, u64), room: &mut Room) -> Result<Picks, Error> {
+    let mut picks = Picks::default();
     let (mut chunks, mut sources) = ([0; BLOCK], [0; BLOCK]);
     for block in indices.chunks(BLOCK) {
         for ((index, chunk), source) in block.iter().zip(&mut chunks).zip(&mut sources) {
-            let (found, rest) = divisor.divide(at(*index, length));
+            let (found, rest) = place(index);
             *chunk = found;
             *source = u32::try_from(rest).map_err(|_| too_large())?;
         }
@@ -107,7 +160,7 @@ pub(crate) fn pick_mask(
         }
         unravel(swath_ioengine::storage_len(number), &shape[..outer.len()], &mut at);
         let mut first = Place::default();
-        outer.iter().zip(&at).for_each(|(axis, at)| first.go_on(axis, *at));
+        outer.iter().zip(&at).for_each(|(axis, at)| first.go_on(axis, axis.place(*at)));
         let mut taken = (0i64..).zip(row).filter(|(_, value)| **value).map(|(index, _)| index);
         loop {
             let mut count = 0;
@@ -127,20 +180,33 @@ pub(crate) fn pick_mask(
 }
 
 /// The grid of chunks, axis by axis.
-struct Grid {
-    axes: Vec<GridAxis>,
+struct Grid<'a> {
+    axes: Vec<GridAxis<'a>>,
     chunks_in_object: u64,
 }
 
-struct GridAxis {
+struct GridAxis<'a> {
     length: u64,
+    /// Elements of a chunk; of the longest, where they differ.
     extent: Divisor,
+    /// The chunks, where they differ in length.
+    edges: Option<&'a AxisEdges>,
     chunks_per_object: Divisor,
     objects: u64,
 }
 
-impl Grid {
-    fn new(shape: &[u64], compiled: &Compiled) -> Result<Grid, Error> {
+impl GridAxis<'_> {
+    /// The chunk along the axis that an element lies in, and its place there.
+    fn place(&self, index: u64) -> (u64, u64) {
+        match self.edges {
+            None => self.extent.divide(index),
+            Some(edges) => edges.chunk_of(index),
+        }
+    }
+}
+
+impl<'a> Grid<'a> {
+    fn new(shape: &[u64], compiled: &'a Compiled) -> Result<Grid<'a>, Error> {
         let chunks_in_object = compiled.chunks_in_object();
         let objects = cell_count(&compiled.objects);
         if objects.and_then(|objects| objects.checked_mul(chunks_in_object)).is_none() {
@@ -152,11 +218,12 @@ impl Grid {
             return Err(too_large());
         }
         let extents = compiled.chunk_shape.iter().zip(&compiled.chunks_per_object);
-        let axes =
-            shape.iter().zip(&compiled.objects).zip(extents).map(|((length, objects), (extent, chunks))| {
-                let (extent, chunks_per_object) = (Divisor::new(*extent), Divisor::new(*chunks));
-                GridAxis { length: *length, extent, chunks_per_object, objects: *objects }
-            });
+        let lengths = shape.iter().zip(&compiled.objects).enumerate();
+        let axes = lengths.zip(extents).map(|((axis, (length, objects)), (extent, chunks))| {
+            let (extent, chunks_per_object) = (Divisor::new(*extent), Divisor::new(*chunks));
+            let edges = compiled.shaped.as_ref().and_then(|shaped| shaped.grid.axis(axis));
+            GridAxis { length: *length, extent, edges, chunks_per_object, objects: *objects }
+        });
         Ok(Grid { axes: axes.collect(), chunks_in_object })
     }
 }
@@ -172,10 +239,9 @@ struct Place {
 }
 
 impl Place {
-    /// Goes on to the element at this index along the next axis.
+    /// Goes on to an element along the next axis, by its chunk and its place there.
     #[inline]
-    fn go_on(&mut self, axis: &GridAxis, index: u64) {
-        let (chunk, source) = axis.extent.divide(index);
+    fn go_on(&mut self, axis: &GridAxis<'_>, (chunk, source): (u64, u64)) {
         let (object, chunk) = axis.chunks_per_object.divide(chunk);
         self.object = self.object * axis.objects + object;
         self.chunk = self.chunk * axis.chunks_per_object.by + chunk;
@@ -196,14 +262,20 @@ impl Places {
         self.0[..count.min(BLOCK)].fill(first);
     }
 
-    fn go_on(&mut self, axis: &GridAxis, indices: &[i64]) {
-        for (place, index) in self.0.iter_mut().zip(indices) {
-            place.go_on(axis, at(*index, axis.length));
+    fn go_on(&mut self, axis: &GridAxis<'_>, indices: &[i64]) {
+        let places = self.0.iter_mut().zip(indices);
+        match axis.edges {
+            None => places.for_each(|(place, index)| {
+                place.go_on(axis, axis.extent.divide(at(*index, axis.length)));
+            }),
+            Some(edges) => places.for_each(|(place, index)| {
+                place.go_on(axis, edges.chunk_of(at(*index, axis.length)));
+            }),
         }
     }
 
     /// Adds the block's first elements to the picks.
-    fn push_to(&mut self, picks: &mut Picks, count: usize, grid: &Grid) -> Result<(), Error> {
+    fn push_to(&mut self, picks: &mut Picks, count: usize, grid: &Grid<'_>) -> Result<(), Error> {
         let Places(places, chunks, sources) = self;
         for ((place, chunk), source) in places.iter().zip(&mut *chunks).zip(&mut *sources).take(count) {
             *chunk = place.object * grid.chunks_in_object + place.chunk;

@@ -80,6 +80,10 @@ impl ArrayData {
                 size_of::<T>()
             )));
         }
+        // No bytes lie anywhere, as no type wants them.
+        if self.bytes.is_empty() {
+            return Ok(&[]);
+        }
         bytemuck::try_cast_slice(&self.bytes)
             .map_err(|error| Error::invalid(format!("the bytes cannot be seen as that type: {error}")))
     }
@@ -208,7 +212,8 @@ impl<'a> ReadPlan<'a> {
             Kind::Blocks(blocks) => {
                 let (extents, objects) = (self.array.metadata().chunk_shape(), self.array.stored_grid());
                 let first_axis = self.axes.len();
-                resolve_blocks(blocks, (shape, extents, objects), &mut self.axes)?;
+                let grid = self.array.metadata().rectilinear();
+                resolve_blocks(blocks, (shape, extents, objects), grid, &mut self.axes)?;
                 return self.add(element_count(&self.axes[first_axis..])?);
             }
             Kind::Points(points) => {
@@ -383,7 +388,7 @@ impl<'a> ReadPlan<'a> {
     fn project<'m>(&self, mut output: Output<'m>) -> Result<Output<'m>, Error> {
         let extents = self.array.chunk_shape();
         output.reserve(self.len);
-        if !self.picked.is_empty() {
+        if !self.picked.is_empty() || self.array.inner.compiled.shaped.is_some() {
             return self.project_picked(output);
         }
         let mut axes: Vec<CutAxis> = Vec::with_capacity(extents.len());
@@ -396,7 +401,7 @@ impl<'a> ReadPlan<'a> {
         Ok(output)
     }
 
-    /// [`project`](Self::project) where something is picked.
+    /// [`project`](Self::project) where something is picked, or chunks differ in length.
     fn project_picked<'m>(&self, mut output: Output<'m>) -> Result<Output<'m>, Error> {
         let mut room = Room::new(self.array.engine().config().limits.plan_bytes_max);
         let mut picked = self.picked.iter().peekable();

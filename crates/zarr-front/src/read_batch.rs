@@ -312,7 +312,13 @@ impl<'m> ReadBatch<'m> {
         stored: &[u8],
         scratch: &mut LaneScratch,
     ) -> Result<(), Error> {
-        let chain = &self.array.compiled.chain;
+        let compiled = &self.array.compiled;
+        let shaped = compiled.shaped.as_ref().zip(placements.first());
+        let shaped = shaped.map(|(shaped, first)| shaped.of(first, &self.results.output)).transpose()?;
+        let (chain, variable) = match &shaped {
+            None => (&compiled.chain, &compiled.variable),
+            Some(chains) => (&chains.chain, &chains.variable),
+        };
         // Nothing is encoded, so nothing is decoded.
         if let Some((start, _)) = raw_part(chain, part, stored.len()) {
             let part = chain.view_part(stored, start)?;
@@ -321,7 +327,7 @@ impl<'m> ReadBatch<'m> {
         let scratch = scratch.get::<Scratch>();
         let Some((first, others)) = placements.split_first() else { return Ok(()) };
         let mut first = self.claim(first)?;
-        if chain.decodes_in_place() && first.covers(&self.array.compiled.chunk_shape) {
+        if chain.decodes_in_place() && first.covers(&compiled.chunk_shape) {
             first = match first.into_contiguous() {
                 Ok(target) => {
                     chain.decode_into(stored, target, scratch)?;
@@ -330,7 +336,7 @@ impl<'m> ReadBatch<'m> {
                 Err(tile) => tile,
             };
         }
-        if let (Some(variable), Some(contents)) = (&self.array.compiled.variable, &self.results.contents) {
+        if let (Some(variable), Some(contents)) = (variable, &self.results.contents) {
             let others = others.iter().map(|placement| self.claim(placement));
             return contents.place(variable, stored, scratch, first, others);
         }

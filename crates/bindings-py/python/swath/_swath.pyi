@@ -403,7 +403,21 @@ class Array:
 
     @property
     def chunks(self) -> tuple[int, ...]:
-        """Elements of a chunk along each axis, the smallest unit read: an inner chunk if there are shards."""
+        """Elements of a chunk along each axis, the smallest unit read: an inner chunk if there are shards.
+
+        Raises
+        ------
+        NotImplementedError
+            Chunks differ in length: `read_chunk_sizes` has them.
+        """
+
+    @property
+    def read_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
+        """Elements of each chunk along each axis, cut off where the array ends; inner chunks if there are shards."""
+
+    @property
+    def write_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
+        """Elements of each stored chunk or shard along each axis, cut off where the array ends."""
 
     @property
     def shards(self) -> tuple[int, ...] | None:

@@ -96,6 +96,26 @@ impl Picks {
         Ok(())
     }
 
+    /// Adds the next `count` elements of the result: those that follow each other in a chunk, from its element `source` on.
+    ///
+    /// # Errors
+    ///
+    /// As [`push`](Self::push), and for elements whose numbers 32 bits do not hold.
+    pub fn push_run(&mut self, chunk: u64, source: u32, count: u32) -> Result<(), Error> {
+        let first = self.count;
+        let end = first.checked_add(count).filter(|_| source.checked_add(count).is_some());
+        self.count = end.ok_or_else(|| {
+            Error::unsupported("output", "wanted at most 2^32 - 1 elements picked one by one, found more")
+        })?;
+        match self.runs.last_mut() {
+            _ if count == 0 => {}
+            Some(run) if run.goes_on(chunk, source, first) => run.count += count,
+            _ => self.runs.push(Run { count, ..Run::new(chunk, source, first) }),
+        }
+        self.starts.clear();
+        Ok(())
+    }
+
     /// The same picks, sorted by chunk and cut into tiles. Takes time in proportion to their number.
     #[must_use]
     pub fn sorted(mut self) -> Picks {
@@ -219,6 +239,21 @@ mod tests {
             let expected = (0..picks.tile_count()).filter(|tile| (low..high).contains(&picks.chunk(*tile)));
             prop_assert_eq!(between, expected.collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn runs_are_as_their_elements() {
+        let (mut runs, mut elements) = (Picks::default(), Picks::default());
+        for (chunk, source, count) in [(3, 4, 2), (3, 6, 1), (3, 6, 2), (1, 8, 3), (1, 0, 0), (1, 11, 1)] {
+            runs.push_run(chunk, source, count).unwrap();
+            for source in source..source + count {
+                elements.push(&[chunk], &[source]).unwrap();
+            }
+        }
+        assert_eq!(runs.clone().sorted(), elements.sorted());
+        assert_eq!(runs.runs.len(), 3);
+        assert!(runs.push_run(0, u32::MAX, 1).is_err() && runs.push_run(0, 0, u32::MAX).is_err());
+        assert_eq!(runs.count(), 9);
     }
 
     #[test]

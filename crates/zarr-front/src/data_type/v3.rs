@@ -121,7 +121,8 @@ fn fixed_string(length_bytes: NonZeroU32, found: &Value) -> Result<DataType, Err
 }
 
 fn optional(inner: DataType) -> Result<DataType, Error> {
-    if inner.is_variable_length() {
+    // Fields are swapped behind the codecs, which alone know where elements are missing.
+    if inner.is_variable_length() || matches!(inner, DataType::Struct(_)) {
         return Err(Error::unsupported(format!("data type `optional` of `{inner}`")));
     }
     if ELEMENT_BYTES_MAX <= inner.size_bytes() {

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::fields::element_count;
 use super::{ArrayCodecs, ZarrFormat, json};
+use crate::rectilinear::Rectilinear;
 use crate::{ChunkKeyEncoding, DataType, Error, FillValue};
 
 /// Everything a reader needs to know about an array, checked once, from either format.
@@ -32,6 +33,8 @@ pub(super) struct Parts {
     pub(super) shape: Vec<u64>,
     pub(super) data_type: DataType,
     pub(super) chunk_shape: Vec<u64>,
+    /// Where chunks have lengths of their own along some axis; `chunk_shape` has the longest then.
+    pub(super) rectilinear: Option<Rectilinear>,
     pub(super) fill_value: FillValue,
     pub(super) codecs: ArrayCodecs,
     pub(super) chunk_key_encoding: ChunkKeyEncoding,
@@ -43,7 +46,7 @@ pub(super) struct Parts {
 impl ArrayMetadata {
     /// Parses the `zarr.json` of a Zarr v3 array; `object` is its name in errors.
     ///
-    /// Only the `regular` chunk grid is read. Fields that the specification does not know are ignored where they say
+    /// The chunk grids `regular` and `rectilinear` are read. Fields that the specification does not know are ignored where they say
     /// `"must_understand": false`.
     ///
     /// # Errors
@@ -144,10 +147,38 @@ impl ArrayMetadata {
     }
 
     /// The shape of what one stored object holds, in elements: a chunk, or a shard where
-    /// [`codecs`](Self::codecs) says so. As many extents as [`shape`](Self::shape) has, none 0.
+    /// [`codecs`](Self::codecs) says so. As many extents as [`shape`](Self::shape) has, none 0. Of a `rectilinear` grid, the
+    /// longest extent along each axis: see [`chunk_extents`](Self::chunk_extents).
     #[must_use]
     pub fn chunk_shape(&self) -> &[u64] {
         &self.parts.chunk_shape
+    }
+
+    /// Whether all stored objects have one shape.
+    #[must_use]
+    pub fn has_regular_grid(&self) -> bool {
+        self.parts.rectilinear.is_none()
+    }
+
+    /// The extent along one axis of each stored object that holds elements of the array: how many of them it holds. None
+    /// for an axis that the array does not have.
+    pub fn chunk_extents(&self, axis: usize) -> impl Iterator<Item = u64> {
+        let length = self.parts.shape.get(axis).copied().unwrap_or(0);
+        let extent = self.parts.chunk_shape.get(axis).copied().unwrap_or(1).max(1);
+        let edges = self.parts.rectilinear.as_ref().and_then(|grid| grid.edges(axis));
+        let count = edges.map_or_else(|| length.div_ceil(extent), |edges| edges.count(length));
+        (0..count).map(move |chunk| match edges {
+            Some(edges) => {
+                let elements = edges.elements(chunk);
+                elements.end.min(length).saturating_sub(elements.start)
+            }
+            None => length.saturating_sub(chunk.saturating_mul(extent)).min(extent),
+        })
+    }
+
+    /// The grid of chunks, where they have lengths of their own.
+    pub(crate) fn rectilinear(&self) -> Option<&Rectilinear> {
+        self.parts.rectilinear.as_ref()
     }
 
     /// The value of elements whose chunk is not stored.

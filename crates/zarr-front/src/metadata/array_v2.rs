@@ -40,6 +40,7 @@ pub(super) fn parse(document: Map<String, Value>, attributes: Map<String, Value>
         attributes,
         shape,
         chunk_shape,
+        rectilinear: None,
         document: Value::Object(document),
     })
 }
@@ -51,10 +52,10 @@ fn object_type(filters: &[Value]) -> Result<DataType, Error> {
         let refused =
             |why: &str| Err(Error::unsupported(format!("data type `|O` with the object codec {why}")));
         return match filter.get("id").and_then(Value::as_str) {
-            Some("vlen-utf8") => Ok(DataType::String),
+            Some("vlen-utf8" | "json2") => Ok(DataType::String),
             Some("vlen-bytes") => Ok(DataType::Bytes),
             Some("pickle") => refused("`pickle`, which would run code that the file brings"),
-            Some(id @ ("json" | "json2" | "msgpack" | "msgpack2" | "vlen-array" | "categorize")) => {
+            Some(id @ ("json" | "msgpack" | "msgpack2" | "vlen-array" | "categorize")) => {
                 refused(&format!("`{id}`"))
             }
             _ => continue,

@@ -6,7 +6,8 @@ use super::array::Parts;
 use super::fields::{
     attributes, check_format, check_unknown, chunk_extents, extents, named, required, wrong,
 };
-use super::{ZarrFormat, codecs, json};
+use super::{ArrayCodecs, ZarrFormat, codecs, json};
+use crate::rectilinear::Rectilinear;
 use crate::{ChunkKeyEncoding, DataType, Error, FillValue, Separator};
 
 const KNOWN: [&str; 11] = [
@@ -33,17 +34,22 @@ pub(super) fn parse(document: Map<String, Value>) -> Result<Parts, Error> {
     check_storage_transformers(&document)?;
     let shape = extents(required(&document, "shape")?, "shape")?;
     let data_type = DataType::from_v3(required(&document, "data_type")?)?;
-    let chunk_shape = regular_chunk_shape(required(&document, "chunk_grid")?, shape.len())?;
+    let (chunk_shape, rectilinear) = chunk_grid(required(&document, "chunk_grid")?, &shape)?;
+    let codecs = codecs::parse_v3(required(&document, "codecs")?, &chunk_shape, &data_type)?;
+    if rectilinear.is_some() && matches!(codecs, ArrayCodecs::Sharding(_)) {
+        return Err(Error::unsupported("chunk grid `rectilinear` of shards"));
+    }
     Ok(Parts {
         zarr_format: ZarrFormat::V3,
         fill_value: FillValue::from_json(required(&document, "fill_value")?, &data_type, ZarrFormat::V3)?,
-        codecs: codecs::parse_v3(required(&document, "codecs")?, &chunk_shape, &data_type)?,
+        codecs,
         chunk_key_encoding: chunk_key_encoding(required(&document, "chunk_key_encoding")?)?,
         attributes: attributes(&document)?,
         dimension_names: dimension_names(&document, shape.len())?,
         shape,
         data_type,
         chunk_shape,
+        rectilinear,
         document: Value::Object(document),
     })
 }
@@ -63,16 +69,34 @@ fn check_storage_transformers(document: &Map<String, Value>) -> Result<(), Error
     }
 }
 
-/// Source: Zarr v3 core specification, "Regular grids".
-fn regular_chunk_shape(value: &Value, rank: usize) -> Result<Vec<u64>, Error> {
+/// The shape of chunks, and where they have lengths of their own, those; the shape is of the longest then.
+///
+/// Source: Zarr v3 core specification, "Regular grids"; the Zarr extensions registry, `rectilinear`.
+fn chunk_grid(value: &Value, shape: &[u64]) -> Result<(Vec<u64>, Option<Rectilinear>), Error> {
     let (name, configuration) = named(value, "chunk_grid")?;
-    if name != "regular" {
-        return Err(Error::unsupported(format!("chunk grid `{}`", json::cut(name))));
-    }
-    let chunk_shape = configuration.and_then(|configuration| configuration.get("chunk_shape"));
-    match chunk_shape {
-        Some(chunk_shape) => chunk_extents(chunk_shape, "chunk_shape", rank),
-        None => Err(wrong("chunk_grid", "a regular grid with a `chunk_shape`", value)),
+    let field = |name: &str| configuration.and_then(|configuration| configuration.get(name));
+    match (name, field("chunk_shape"), field("chunk_shapes")) {
+        ("regular", Some(chunk_shape), _) => {
+            Ok((chunk_extents(chunk_shape, "chunk_shape", shape.len())?, None))
+        }
+        ("regular", None, _) => Err(wrong("chunk_grid", "a regular grid with a `chunk_shape`", value)),
+        ("rectilinear", _, Some(lengths)) => {
+            if let Some(kind) = field("kind").filter(|kind| *kind != "inline") {
+                return Err(Error::unsupported(format!(
+                    "chunk grid `rectilinear` of kind {}",
+                    json::brief(kind)
+                )));
+            }
+            let grid = Rectilinear::parse(lengths, shape)?;
+            match grid.common_shape() {
+                Some(chunk_shape) => Ok((chunk_shape, None)),
+                None => Ok((grid.longest(), Some(grid))),
+            }
+        }
+        ("rectilinear", ..) => {
+            Err(wrong("chunk_grid", "a rectilinear grid with a list `chunk_shapes`", value))
+        }
+        _ => Err(Error::unsupported(format!("chunk grid `{}`", json::cut(name)))),
     }
 }
 

@@ -93,7 +93,8 @@ pub(crate) fn check_chain(
     let is_optional = matches!(data_type, DataType::Optional(_));
     for codec in chain.iter().filter(|codec| codec.class() == CodecClass::ArrayToBytes) {
         let is_variable = matches!(codec, Codec::Variable(_));
-        if is_variable != data_type.is_variable_length() || is_optional && matches!(codec, Codec::Bytes(_)) {
+        let is_for_optional = matches!(codec, Codec::Optional(_));
+        if is_variable != data_type.is_variable_length() || is_for_optional != is_optional {
             return Err(Error::invalid(format!(
                 "wanted a codec in `{field}` that stores elements of data type `{data_type}`, found `{}`",
                 codec.name()

@@ -21,6 +21,7 @@ pub use array::ArrayMetadata;
 pub use codecs::ArrayCodecs;
 pub(crate) use codecs::{is_transpose, transposed};
 pub use consolidated::{Consolidated, ConsolidatedNode};
+pub(crate) use fields::wrong;
 pub use group::GroupMetadata;
 pub use sharding::{IndexLocation, Sharding};
 

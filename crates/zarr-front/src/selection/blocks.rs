@@ -3,12 +3,14 @@
 use super::AxisSelection;
 use super::resolve::{AxisKind, ResolvedAxis, outside, resolve_into};
 use crate::Error;
+use crate::rectilinear::Rectilinear;
 
-/// Appends the elements of the chunks that `entries` select: the entries count stored chunks, of `extents` elements each,
-/// `objects` along each axis of an array of `shape`.
+/// Appends the elements of the chunks that `entries` select: the entries count stored chunks, of `extents` elements each (or
+/// as `grid` has them), `objects` along each axis of an array of `shape`.
 pub(crate) fn resolve_blocks(
     entries: &[AxisSelection],
     (shape, extents, objects): (&[u64], &[u64], &[u64]),
+    grid: Option<&Rectilinear>,
     axes: &mut Vec<ResolvedAxis>,
 ) -> Result<(), Error> {
     for entry in entries {
@@ -24,9 +26,16 @@ pub(crate) fn resolve_blocks(
     found
         .and_then(|()| check_starts(entries, objects))
         .map_err(|error| error.with_message_prefix("blocks: "))?;
-    for (axis, (length, extent)) in axes[first..].iter_mut().zip(shape.iter().zip(extents)) {
-        let start = axis.start.saturating_mul(*extent);
-        let end = axis.start.saturating_add(axis.count).saturating_mul(*extent).min(*length);
+    for (number, (axis, (length, extent))) in
+        axes[first..].iter_mut().zip(shape.iter().zip(extents)).enumerate()
+    {
+        let start_of = |chunk: u64| match grid.and_then(|grid| grid.edges(number)) {
+            None => chunk.saturating_mul(*extent),
+            // Behind the last chunk as where it ends.
+            Some(edges) => chunk.checked_sub(1).map_or(0, |before| edges.elements(before).end),
+        };
+        let start = start_of(axis.start);
+        let end = start_of(axis.start.saturating_add(axis.count)).min(*length);
         let count = end.saturating_sub(start);
         let start = if count == 0 { 0 } else { start };
         *axis = ResolvedAxis { start, count, step: 1, kind: AxisKind::Kept };
@@ -64,7 +73,7 @@ mod tests {
         let objects: Vec<u64> =
             shape.iter().zip(extents).map(|(length, extent)| length.div_ceil(*extent)).collect();
         let mut axes = Vec::new();
-        resolve_blocks(selection.axes().unwrap(), (shape, extents, &objects), &mut axes)
+        resolve_blocks(selection.axes().unwrap(), (shape, extents, &objects), None, &mut axes)
             .map_err(|error| error.kind())?;
         assert!(axes.iter().all(|axis| axis.kind == AxisKind::Kept));
         Ok(axes.iter().map(|axis| (axis.start, axis.count)).collect())

@@ -111,6 +111,9 @@ impl<'a> Write<'a> {
         options: &WriteOptions<'_>,
     ) -> Result<Write<'a>, Error> {
         let inner = &array.inner;
+        if !inner.metadata.has_regular_grid() {
+            return Err(Error::unsupported("writing into chunks of different shapes (grid `rectilinear`)"));
+        }
         let axes: Vec<AxisPart> = selection.axes.iter().map(AxisPart::whole).collect();
         let extents = inner.metadata.chunk_shape();
         let objects: Vec<u64> =

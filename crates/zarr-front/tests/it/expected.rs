@@ -10,7 +10,11 @@ use swath_zarr_front::{Array, DataType, Error, ErrorKind, Selection, Store};
 
 /// What became of one array.
 enum Outcome {
-    Equal { slices: usize },
+    Equal {
+        slices: usize,
+    },
+    /// Nobody else reads it: its data type and its checksum.
+    Unchecked(String, String),
     Unsupported(String),
 }
 
@@ -23,17 +27,32 @@ fn every_supported_array_reads_to_its_checksums() {
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();
     let mut places = Places { root, scratch: tempfile::tempdir().unwrap(), unpacked: BTreeMap::new() };
     let mut wrong: Vec<String> = Vec::new();
+    let mut unchecked: BTreeMap<String, String> = BTreeMap::new();
+    let mut unchecked_count = 0;
     for (key, entry) in expected["zarr"].as_object().unwrap() {
         match check(&places.path(key), entry) {
             Ok(Outcome::Equal { slices }) => {
                 equal += 1;
                 slices_equal += slices;
             }
+            // What one writer stored by different codecs is the same at least.
+            Ok(Outcome::Unchecked(what, digest)) => {
+                unchecked_count += 1;
+                let first = unchecked.entry(what).or_insert_with(|| digest.clone());
+                if *first != digest {
+                    wrong.push(format!("{key}: {digest}, where another of its type is {first}"));
+                }
+            }
             Ok(Outcome::Unsupported(what)) => *refused.entry(what).or_default() += 1,
+            Err(message) if BROKEN.iter().any(|broken| key.ends_with(broken)) => {
+                assert!(message.contains("fletcher32"), "{key}: {message}");
+                println!("broken as it is stored: {key}: {message}");
+            }
             Err(message) => wrong.push(format!("{key}: {message}")),
         }
     }
     println!("{equal} arrays and {slices_equal} slices of them read to their checksums");
+    println!("{unchecked_count} arrays that no other reader reads are read: {unchecked:?}");
     for (what, count) in &refused {
         println!("refused {count}: {what}");
     }
@@ -41,8 +60,11 @@ fn every_supported_array_reads_to_its_checksums() {
     assert!(ARRAYS_SUPPORTED_MIN <= equal, "only {equal} arrays were read");
 }
 
+/// Its writer left the last byte of an odd number out of the checksum, which HDF5 and numcodecs do not.
+const BROKEN: [&str; 1] = ["zarrs.optional(uint8)/b2b/numcodecs.fletcher32/1449a99d21dd46a0"];
+
 /// Arrays of the sample data whose codecs and data types are supported. Raise it when more are.
-const ARRAYS_SUPPORTED_MIN: usize = 510;
+const ARRAYS_SUPPORTED_MIN: usize = 595;
 
 /// Where an array is: a directory, or a zip archive and a path in it. Of those that hold the metadata of both formats, each
 /// is tried with one of them.
@@ -92,7 +114,8 @@ fn check((path, within): &(PathBuf, String), entry: &Value) -> Result<Outcome, S
         Err(error) => return Err(error.to_string()),
     };
     let Some(whole) = entry["sha256"].as_str() else {
-        return Err("opened, where no reader could".to_owned());
+        let read = bytes_of(&array, &Selection::all()).map_err(|error| error.to_string())?;
+        return Ok(Outcome::Unchecked(array.data_type().to_string(), hex(&Sha256::digest(&read))));
     };
     let shape: Vec<u64> =
         serde_json::from_value(entry["shape"].clone()).map_err(|error| error.to_string())?;
@@ -102,6 +125,12 @@ fn check((path, within): &(PathBuf, String), entry: &Value) -> Result<Outcome, S
     compare(&array, &Selection::all(), whole)?;
     let mapped = mapped(path, within).map_err(|error| error.to_string())?;
     compare(&mapped, &Selection::all(), whole)?;
+    if let Some(mask) = entry["mask_sha256"].as_str() {
+        let present: Vec<u8> = present(&array).map_err(|error| error.to_string())?;
+        if hex(&Sha256::digest(&present)) != mask {
+            return Err("other elements are missing".to_owned());
+        }
+    }
     let slices = entry["slices"].as_object();
     let mut compared = 0;
     for slice in slices.into_iter().flat_map(|slices| slices.values()) {
@@ -137,16 +166,30 @@ fn bytes_of(array: &Array, selection: &Selection) -> Result<Vec<u8>, Error> {
         DataType::String => Ok(serde_json::to_vec(&array.read_variable(selection)?.strings()?).unwrap()),
         DataType::Bytes => {
             let read = array.read_variable(selection)?;
-            let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
             let elements: Vec<Value> = read.iter().map(|bytes| json!({"bytes": hex(bytes)})).collect();
             Ok(serde_json::to_vec(&elements).unwrap())
+        }
+        // Which are missing has a checksum of its own.
+        DataType::Optional(inner) => {
+            let read = array.read(selection)?.into_bytes();
+            Ok(read.chunks(1 + inner.size_bytes()).flat_map(|element| &element[1..]).copied().collect())
         }
         _ => Ok(array.read(selection)?.into_bytes()),
     }
 }
 
+/// One byte for each element of an array whose elements may be missing.
+fn present(array: &Array) -> Result<Vec<u8>, Error> {
+    let read = array.read(&Selection::all())?.into_bytes();
+    Ok(read.chunks(array.data_type().size_bytes()).map(|element| element[0]).collect())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 fn compare(array: &Array, selection: &Selection, wanted: &str) -> Result<(), String> {
     let read = bytes_of(array, selection).map_err(|error| format!("[{selection}]: {error}"))?;
-    let found: String = Sha256::digest(&read).iter().map(|byte| format!("{byte:02x}")).collect();
+    let found = hex(&Sha256::digest(&read));
     if found == wanted { Ok(()) } else { Err(format!("[{selection}]: checksum {found}, wanted {wanted}")) }
 }

@@ -101,7 +101,7 @@ fn v3_fields_of_the_wrong_type_or_value_are_invalid() {
 fn v3_extensions_are_named_or_ignored_as_they_ask() {
     let cases = [
         ("data_type", json!("int3"), "`int3`"),
-        ("chunk_grid", json!({"name": "rectilinear"}), "`rectilinear`"),
+        ("chunk_grid", json!({"name": "hexagonal"}), "`hexagonal`"),
         ("chunk_key_encoding", json!({"name": "fanout"}), "`fanout`"),
         ("storage_transformers", json!([{"name": "manifest"}]), "`manifest`"),
         ("codecs", json!(["imaginary"]), "imaginary"),

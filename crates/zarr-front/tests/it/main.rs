@@ -24,6 +24,7 @@ mod limits;
 mod metadata;
 mod oracle;
 mod picks;
+mod rectilinear;
 mod references;
 mod round_trips;
 mod stretches;

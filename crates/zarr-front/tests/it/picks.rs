@@ -15,10 +15,10 @@ use swath_zarr_front::{
 };
 
 /// Numbers that look random, from a seed that a failure prints.
-struct Numbers(u64);
+pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound.max(1)
     }
@@ -50,10 +50,10 @@ impl Numbers {
 
 /// A selection, the shape of its result, and the coordinates of its elements in order.
 #[derive(Clone, Debug)]
-struct Wanted {
-    selection: Selection,
-    shape: Vec<u64>,
-    elements: Vec<Vec<u64>>,
+pub(crate) struct Wanted {
+    pub(crate) selection: Selection,
+    pub(crate) shape: Vec<u64>,
+    pub(crate) elements: Vec<Vec<u64>>,
 }
 
 /// The element at an index.
@@ -62,7 +62,7 @@ fn at(index: i64, length: u64) -> u64 {
 }
 
 /// All combinations of what is taken of each axis.
-fn combined(taken: &[Vec<u64>]) -> Vec<Vec<u64>> {
+pub(crate) fn combined(taken: &[Vec<u64>]) -> Vec<Vec<u64>> {
     let counts: Vec<u64> = taken.iter().map(|taken| taken.len() as u64).collect();
     let mut elements = Vec::new();
     odometer(&counts, |at| {
@@ -71,7 +71,7 @@ fn combined(taken: &[Vec<u64>]) -> Vec<Vec<u64>> {
     elements
 }
 
-fn orthogonal(shape: &[u64], numbers: &mut Numbers) -> Wanted {
+pub(crate) fn orthogonal(shape: &[u64], numbers: &mut Numbers) -> Wanted {
     let (mut axes, mut kept, mut taken) = (Vec::new(), Vec::new(), Vec::new());
     for length in shape {
         let (axis, elements): (AxisSelection, Vec<u64>) = match numbers.below(6) {
@@ -114,7 +114,7 @@ fn orthogonal(shape: &[u64], numbers: &mut Numbers) -> Wanted {
     Wanted { selection: Selection::new(axes), shape: kept, elements: combined(&taken) }
 }
 
-fn points(shape: &[u64], numbers: &mut Numbers) -> Option<Wanted> {
+pub(crate) fn points(shape: &[u64], numbers: &mut Numbers) -> Option<Wanted> {
     if shape.is_empty() {
         return None;
     }
@@ -162,7 +162,7 @@ fn points(shape: &[u64], numbers: &mut Numbers) -> Option<Wanted> {
     Some(Wanted { selection: points.into(), shape: result, elements })
 }
 
-fn mask(shape: &[u64], numbers: &mut Numbers) -> Wanted {
+pub(crate) fn mask(shape: &[u64], numbers: &mut Numbers) -> Wanted {
     let density = [0, 1, 30, 90, 100][usize::try_from(numbers.below(5)).unwrap()];
     let (mut values, mut elements) = (Vec::new(), Vec::new());
     odometer(shape, |at| {
