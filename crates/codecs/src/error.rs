@@ -93,12 +93,13 @@ impl Error {
             .noting(true)
     }
 
-    fn noting(mut self, is_too_long: bool) -> Self {
+    /// The error, saying whether stored bytes may be sound and decode to more than there was room for.
+    pub(crate) fn noting(mut self, is_too_long: bool) -> Self {
         self.0.is_too_long = is_too_long;
         self
     }
 
-    /// Whether stored bytes that may be sound decode to more than there was room for.
+    /// Whether stored bytes may be sound, and decode to more than there was room for.
     pub(crate) fn is_too_long(&self) -> bool {
         self.0.is_too_long
     }

@@ -96,7 +96,10 @@ impl RegisteredCodec {
         wanted: Wanted,
     ) -> Result<usize, Error> {
         let written = self.code.decode(source, content, target);
-        let written = written.map_err(|message| Error::corrupt(self.name().to_owned(), message))?;
+        // Which of its failures are for want of room, only the program's own code knows.
+        let may_be_too_long = matches!(wanted, Wanted::AtMost(_));
+        let failed = |message| Error::corrupt(self.name().to_owned(), message).noting(may_be_too_long);
+        let written = written.map_err(failed)?;
         match wanted.check("registered", written) {
             Ok(()) => Ok(written),
             Err(_) => {

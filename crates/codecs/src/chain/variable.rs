@@ -271,7 +271,7 @@ mod tests {
             ("numcodecs.bz2", Value::Null),
             ("numcodecs.lzma", Value::Null),
         ] {
-            let stage = StageCodec::bytes_to_bytes(&codec(name, configuration)).unwrap();
+            let stage = StageCodec::bytes_to_bytes(&codec(name, configuration), None).unwrap();
             let (mut encoded, mut contexts) = (Vec::new(), Contexts::default());
             let whole = Stage { codec: stage.clone(), wanted: Wanted::Exactly(plain.len()) };
             whole.encode(1, &plain, &mut encoded, &mut contexts).unwrap();

@@ -68,13 +68,17 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// What ends the check as a whole: `Cancelled`, `DeadlineExceeded`, a listing that fails. Whatever cannot be read is a
+    /// `Unsupported` for arrays whose chunks differ in length; and what ends the check as a whole: `Cancelled`, `DeadlineExceeded`, a listing that fails. Whatever cannot be read is a
     /// finding.
     pub fn validate(
         &self,
         options: &ValidateOptions<'_>,
         report: &mut dyn FnMut(Finding),
     ) -> Result<Validated, Error> {
+        if !self.metadata().has_regular_grid() {
+            let error = Error::unsupported("checking chunks of different lengths (grid `rectilinear`)");
+            return Err(error.with_object(&self.name()));
+        }
         let mut array = self.clone();
         array.decoded = None;
         let chunks = RegionGrid::new(array.shape(), array.chunk_shape())?;
