@@ -149,9 +149,15 @@ impl Array {
         self.get(py)
     }
 
-    /// Has the array be what it was changed to.
-    fn changed(&self, array: swath::Array) {
-        self.lazy.replace(Opened::new(&self.lazy.location, array));
+    /// Has the array be what it was changed to, from what it was `before`; as it is stored, where other threads changed it
+    /// too.
+    fn changed(&self, py: Python<'_>, mut before: Arc<Opened>, mut array: swath::Array) -> PyResult<()> {
+        while !self.lazy.replace(&before, Opened::new(&self.lazy.location, array)) {
+            before = self.get(py)?;
+            let stored = py.detach(|| swath::Array::open_in(before.array.store(), before.array.path()));
+            array = stored.map_err(|error| raised(py, &error))?;
+        }
+        Ok(())
     }
 
     fn rank(&self, py: Python<'_>) -> PyResult<usize> {
@@ -258,8 +264,7 @@ impl Array {
     /// Raises
     /// ------
     /// InvalidError
-    ///     The shape has another number of axes, or others gave the array another shape since it was
-    ///     opened.
+    ///     The shape has another number of axes.
     /// UnsupportedError, StorageError
     ///     As for writing.
     fn resize(&self, py: Python<'_>, new_shape: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -269,11 +274,13 @@ impl Array {
             Err(_) => new_shape.extract::<Vec<u64>>()?,
         };
         let resized = py.detach(|| opened.array.resize(&shape)).map_err(|error| raised(py, &error))?;
-        self.changed(resized);
-        Ok(())
+        self.changed(py, opened, resized)
     }
 
-    /// Write behind the array's last elements along an axis.
+    /// Write behind the array's last elements along an axis, as it is stored by then.
+    ///
+    /// Several that append at once do so one after the other: in one process, and to a local directory in
+    /// several.
     ///
     /// Parameters
     /// ----------
@@ -290,7 +297,7 @@ impl Array {
     /// Raises
     /// ------
     /// InvalidError
-    ///     The shapes differ, or others gave the array another shape since it was opened.
+    ///     The shapes differ.
     /// UnsupportedError, StorageError
     ///     As for writing.
     #[pyo3(signature = (data, axis = 0))]
@@ -302,7 +309,7 @@ impl Array {
     ) -> PyResult<Bound<'py, PyTuple>> {
         let opened = self.writable(py)?;
         let appended = write::append(py, &opened, data, axis, self.lazy.location.access())?;
-        self.changed(appended);
+        self.changed(py, opened, appended)?;
         PyTuple::new(py, self.get(py)?.array.shape())
     }
 
@@ -316,7 +323,7 @@ impl Array {
         let opened = self.writable(py)?;
         let change = json::change(py, added, removed, &opened.name)?;
         let changed = py.detach(|| opened.array.change_attributes(change));
-        self.changed(changed.map_err(|error| raised(py, &error))?);
+        self.changed(py, opened, changed.map_err(|error| raised(py, &error))?)?;
         json::object(py, self.get(py)?.array.metadata().attributes())
     }
 

@@ -277,10 +277,16 @@ impl Group {
         removed: Vec<String>,
     ) -> PyResult<Bound<'py, PyDict>> {
         require_writable(py, &self.lazy.location)?;
-        let group = self.get(py)?;
+        let mut before = self.opened_here(py)?;
         let change = json::change(py, added, removed, &self.lazy.location.name())?;
-        let changed = py.detach(|| group.change_attributes(change)).map_err(|error| raised(py, &error))?;
-        self.lazy.replace(Opened::new(&self.lazy.location, &changed));
+        let changed = py.detach(|| before.group.change_attributes(change));
+        let changed = changed.map_err(|error| raised(py, &error))?;
+        let mut group = changed.clone();
+        while !self.lazy.replace(&before, Opened::new(&self.lazy.location, &group)) {
+            before = self.opened_here(py)?;
+            let stored = py.detach(|| swath::Group::open_in(before.group.store(), before.group.path()));
+            group = stored.map_err(|error| raised(py, &error))?;
+        }
         json::object(py, changed.attributes())
     }
 

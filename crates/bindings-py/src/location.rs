@@ -280,9 +280,15 @@ impl<T: Send + Sync> Lazy<T> {
         self.slot().clone()
     }
 
-    /// Puts another in place of the node: the same one, changed.
-    pub(crate) fn replace(&self, node: T) {
-        *self.slot() = Some(Arc::new(node));
+    /// Puts another in place of the node: the same one, changed from what it was `before`. False where it is not that any
+    /// more, as others changed it too: which of the changes came last is the store's to say.
+    pub(crate) fn replace(&self, before: &Arc<T>, node: T) -> bool {
+        let mut slot = self.slot();
+        let is_same = slot.as_ref().is_none_or(|known| Arc::ptr_eq(known, before));
+        if is_same {
+            *slot = Some(Arc::new(node));
+        }
+        is_same
     }
 
     fn slot(&self) -> MutexGuard<'_, Option<Arc<T>>> {

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numcodecs
@@ -317,11 +318,10 @@ def test_resize_and_append(tmp_path, layout):
     assert theirs.shape == (5, 30)
     np.testing.assert_array_equal(array[...], theirs[...])
     np.testing.assert_array_equal(array[:, :25], values[:5])
-    # Somebody else makes it longer: whoever does not know that loses nothing of it.
+    # Somebody else makes it longer: whoever does not know that appends behind it all the same.
     theirs.append(values[:1, :1].repeat(30, 1))
-    with pytest.raises(swath.InvalidError, match="open it again"):
-        array.append(np.zeros((1, 30)))
-    assert swath.open_array(tmp_path / "a").shape == (6, 30)
+    assert array.append(values[1:2, :1].repeat(30, 1)) == (7, 30) == array.shape
+    np.testing.assert_array_equal(array[5:], values[:2, :1].repeat(30, 1))
 
 
 @pytest.mark.parametrize("zarr_format", [2, 3])
@@ -503,3 +503,34 @@ def test_archives_are_not_written_to(tmp_path):
         with pytest.raises(swath.UnsupportedError, match="archive"):
             call()
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_a_handle_has_the_shape_that_came_last(tmp_path, zarr_format):
+    array = swath.create_array(tmp_path / "a", shape=(1,), dtype="u1", zarr_format=zarr_format)
+
+    def resize():
+        for length in range(2, 60):
+            array.resize(length)
+
+    def label():
+        for number in range(60):
+            array.attrs[f"n{number}"] = number
+
+    with ThreadPoolExecutor(2) as pool:
+        for task in [pool.submit(resize), pool.submit(label)]:
+            task.result()
+    assert array.shape == (59,) == swath.open(tmp_path / "a").shape
+    assert len(array.attrs) == 60 == len(swath.open(tmp_path / "a").attrs)
+    # And one that another handle's change passed by learns of it when it changes something itself.
+    other = swath.open(tmp_path / "a", "r+")
+    array.resize(5)
+    other.attrs["last"] = 1
+    assert other.shape == (5,)
+
+
+def test_extents_may_be_arrays(tmp_path):
+    array = swath.create_array(
+        tmp_path / "a", shape=np.array([8, 6]), dtype="u1", chunks=np.array([2, 3]), shards=np.array([4, 6])
+    )
+    assert (array.shape, array.chunks, array.shards) == ((8, 6), (2, 3), (4, 6))

@@ -20,8 +20,8 @@ use swath_ioengine::{
     Arrival, Batch, Blocks, ByteRange, Completion, CostModel, Cursor, DriverSite, Engine, EngineConfig,
     Entry, Error, ErrorKind, Estimate, FileAccess, Freshness, Identity, LaneContext, Limits, LocalDriver,
     LocalFiles, LocalMedium, Medium, MediumId, MemoryMedium, ObjectRef, OpenObject, Outcome, PlanContext,
-    Planned, PutCondition, RangeRead, ReadOp, ReadTarget, Resident, RunOptions, TargetUse, Token, WaitsFor,
-    Wake, Window,
+    Planned, PutCondition, RangeRead, ReadOp, ReadTarget, Resident, RunOptions, TargetUse, Token, TryLock,
+    WaitsFor, Wake, Window,
 };
 
 const FILE_BYTES: u64 = 256 << 20;
@@ -322,6 +322,14 @@ impl LocalMedium for Instantly {
 
     fn delete(&self, _key: &str) -> Result<(), Error> {
         Err(Error::new(ErrorKind::Unsupported, "this medium is read only"))
+    }
+
+    fn delete_version(&self, _key: &str, _version: &Identity) -> Result<(), Error> {
+        Err(Error::new(ErrorKind::Unsupported, "this medium is read only"))
+    }
+
+    fn try_lock(&self, _key: &str) -> Result<TryLock, Error> {
+        Ok(TryLock::None)
     }
 }
 

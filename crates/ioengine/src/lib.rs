@@ -107,7 +107,7 @@ pub use media::faulty::{FaultPlan, FaultyMedium};
 pub use media::files::{FileAccess, LocalFiles};
 pub use media::memory::MemoryMedium;
 pub use media::simulated::{Answers, SimulatedConfig, SimulatedRemote};
-pub use medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject, RemoteSource};
+pub use medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject, RemoteSource, TryLock};
 pub use ranges::RangeRead;
 pub use remote::{CancelFlag, FetchRequest, Fetched, Reply};
 pub use remote_stats::RemoteStats;

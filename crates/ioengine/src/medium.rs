@@ -6,7 +6,7 @@ use crate::driver::{DriverSite, LocalDriver};
 use crate::remote::{FetchRequest, Reply};
 use crate::resident::Resident;
 use crate::writing::note_write;
-use crate::{ByteRange, CostModel, Error, Identity, PutCondition, RemoteStats};
+use crate::{ByteRange, CostModel, Error, ErrorKind, Identity, PutCondition, RemoteStats};
 use bytes::Bytes;
 use std::any::Any;
 use std::fmt;
@@ -96,6 +96,34 @@ impl Medium {
         removed
     }
 
+    /// Removes an object where it still is this version. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`Changed`](crate::ErrorKind::Changed) where it is another one, or none;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where the medium cannot remove on that condition, as clouds.
+    pub fn delete_version(&self, key: &str, version: &Identity) -> Result<(), Error> {
+        let removed = match self {
+            Medium::Local(medium) => medium.delete_version(key, version),
+            Medium::Remote(source) => source.delete_version(key, version),
+        };
+        note_write();
+        removed
+    }
+
+    /// Tries to take the lock of a name, which one holder has at a time in all processes. It locks nothing but itself:
+    /// whoever changes what it stands for asks for it. Does not wait for its holder.
+    ///
+    /// # Errors
+    ///
+    /// Those of the medium, where it has locks.
+    pub fn try_lock(&self, key: &str) -> Result<TryLock, Error> {
+        match self {
+            Medium::Local(medium) => medium.try_lock(key),
+            Medium::Remote(_) => Ok(TryLock::None),
+        }
+    }
+
     /// Says that about so many reads follow soon: remote media make connections ready. Returns at once; local media do nothing.
     pub fn expect(&self, reads: u64) {
         if let Medium::Remote(source) = self {
@@ -116,6 +144,16 @@ impl fmt::Debug for Medium {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "Medium({})", self.describe())
     }
+}
+
+/// What a try to take a lock between processes came to.
+pub enum TryLock {
+    /// The caller has it, until this is dropped.
+    Held(Box<dyn Send>),
+    /// Somebody else has it, in this process or another.
+    Taken,
+    /// The medium has no such locks.
+    None,
 }
 
 /// One name in a listing.
@@ -210,6 +248,10 @@ pub trait LocalMedium: Send + Sync {
     fn put(&self, key: &str, bytes: Bytes, condition: &PutCondition) -> Result<Option<Identity>, Error>;
     /// See [`Medium::delete`].
     fn delete(&self, key: &str) -> Result<(), Error>;
+    /// See [`Medium::delete_version`].
+    fn delete_version(&self, key: &str, version: &Identity) -> Result<(), Error>;
+    /// See [`Medium::try_lock`].
+    fn try_lock(&self, key: &str) -> Result<TryLock, Error>;
 }
 
 /// A medium behind a network: it alone owns connections, retries and concurrency, and reports each fetch once.
@@ -262,6 +304,10 @@ pub trait RemoteSource: Send + Sync {
     fn put(&self, key: &str, bytes: Bytes, condition: &PutCondition) -> Result<Option<Identity>, Error>;
     /// See [`Medium::delete`].
     fn delete(&self, key: &str) -> Result<(), Error>;
+    /// See [`Medium::delete_version`].
+    fn delete_version(&self, _key: &str, _version: &Identity) -> Result<(), Error> {
+        Err(Error::new(ErrorKind::Unsupported, "this store cannot remove an object on a condition"))
+    }
     /// What was counted so far.
     fn stats(&self) -> RemoteStats;
 }

@@ -58,14 +58,16 @@ class Array:
         Raises
         ------
         InvalidError
-            The shape has another number of axes, or others gave the array another shape since it was
-            opened.
+            The shape has another number of axes.
         UnsupportedError, StorageError
             As for writing.
         """
 
     def append(self, data: npt.ArrayLike, axis: int = 0) -> tuple[int, ...]:
-        """Write behind the array's last elements along an axis.
+        """Write behind the array's last elements along an axis, as it is stored by then.
+
+        Several that append at once do so one after the other: in one process, and to a local directory in
+        several.
 
         Parameters
         ----------
@@ -82,7 +84,7 @@ class Array:
         Raises
         ------
         InvalidError
-            The shapes differ, or others gave the array another shape since it was opened.
+            The shapes differ.
         UnsupportedError, StorageError
             As for writing.
         """

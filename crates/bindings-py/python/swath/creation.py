@@ -175,17 +175,17 @@ def specification(
         "attributes": json.loads(as_json(attributes or {})),
         "write_empty_chunks": bool((config or {}).get("write_empty_chunks", False)),
     }
-    if chunks != "auto":
+    if not _is_auto(chunks):
         found["chunks"] = _extents(chunks, lengths, "chunks")
     if isinstance(shards, Mapping):
         found["index_location"] = shards.get("index_location", "end")
         shards = shards["shape"]
     if shards is not None:
-        found["shards"] = shards if shards == "auto" else _extents(shards, lengths, "shards")
+        found["shards"] = "auto" if _is_auto(shards) else _extents(shards, lengths, "shards")
     for key, codecs in (("filters", filters), ("compressors", compressors)):
-        if codecs != "auto":
+        if not _is_auto(codecs):
             found[key] = [_codec(codec, zarr_format, numpy_dtype) for codec in _listed(codecs)]
-    if serializer != "auto":
+    if not _is_auto(serializer):
         found["serializer"] = _codec(serializer, zarr_format, numpy_dtype)
     if fill_value is not DEFAULT_FILL_VALUE:
         found["fill_value"] = None if fill_value is None else _fill_value(fill_value, numpy_dtype)
@@ -218,6 +218,11 @@ def require_array(
 
 def _invalid(message: str) -> InvalidError:
     return InvalidError(message)
+
+
+def _is_auto(value: Any) -> bool:
+    # Arrays compare themselves item by item.
+    return isinstance(value, str) and value == "auto"
 
 
 def _lengths(value: Any, what: str) -> list[int]:

@@ -3,7 +3,7 @@
 use crate::blocks::Blocks;
 use crate::driver::{Caching, Completion, DriverSite, LocalDriver, Outcome, ReadOp, TargetUse, WaitsFor};
 use crate::engine::lock;
-use crate::medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject, RemoteSource};
+use crate::medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject, RemoteSource, TryLock};
 use crate::random::Random;
 use crate::remote::{FetchRequest, Reply};
 use crate::resident::Resident;
@@ -249,6 +249,14 @@ impl LocalMedium for FaultyLocal {
     fn delete(&self, key: &str) -> Result<(), Error> {
         self.inner.delete(key)
     }
+
+    fn delete_version(&self, key: &str, version: &Identity) -> Result<(), Error> {
+        self.inner.delete_version(key, version)
+    }
+
+    fn try_lock(&self, key: &str) -> Result<TryLock, Error> {
+        self.inner.try_lock(key)
+    }
 }
 
 struct FaultyDriver {
@@ -390,6 +398,10 @@ impl RemoteSource for FaultyRemote {
 
     fn delete(&self, key: &str) -> Result<(), Error> {
         self.inner.delete(key)
+    }
+
+    fn delete_version(&self, key: &str, version: &Identity) -> Result<(), Error> {
+        self.inner.delete_version(key, version)
     }
 
     fn stats(&self) -> RemoteStats {

@@ -5,7 +5,7 @@ mod named_memory;
 use crate::blocks::Blocks;
 use crate::driver::{Completion, DriverSite, LocalDriver, Outcome, ReadOp, TargetUse, WaitsFor};
 use crate::engine::lock;
-use crate::medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject};
+use crate::medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject, TryLock};
 use crate::resident::Resident;
 use crate::wake::Wake;
 use crate::writing::check_condition;
@@ -142,6 +142,18 @@ impl LocalMedium for Memory {
     fn delete(&self, key: &str) -> Result<(), Error> {
         lock(&self.objects).remove(key);
         Ok(())
+    }
+
+    fn delete_version(&self, key: &str, version: &Identity) -> Result<(), Error> {
+        let mut objects = lock(&self.objects);
+        let condition = PutCondition::Matches(version.clone());
+        check_condition(&condition, objects.get(key).map(|object| &object.identity))?;
+        objects.remove(key);
+        Ok(())
+    }
+
+    fn try_lock(&self, _key: &str) -> Result<TryLock, Error> {
+        Ok(TryLock::None)
     }
 }
 

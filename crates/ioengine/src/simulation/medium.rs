@@ -3,7 +3,7 @@
 use super::device::DeviceModel;
 use super::world::{Event, Io, World};
 use crate::driver::{Completion, DriverSite, LocalDriver, Outcome, ReadOp, ReadTarget, TargetUse, WaitsFor};
-use crate::medium::{Entry, LocalMedium, MediumId, OpenObject};
+use crate::medium::{Entry, LocalMedium, MediumId, OpenObject, TryLock};
 use crate::resident::Resident;
 use crate::wake::Wake;
 use crate::{Blocks, CostModel, Error, ErrorKind, Identity, PutCondition};
@@ -102,6 +102,14 @@ impl LocalMedium for VirtualMedium {
 
     fn delete(&self, _key: &str) -> Result<(), Error> {
         Err(Error::new(ErrorKind::Unsupported, "virtual devices are read only"))
+    }
+
+    fn delete_version(&self, _key: &str, _version: &Identity) -> Result<(), Error> {
+        Err(Error::new(ErrorKind::Unsupported, "virtual devices are read only"))
+    }
+
+    fn try_lock(&self, _key: &str) -> Result<TryLock, Error> {
+        Ok(TryLock::None)
     }
 }
 

@@ -104,16 +104,6 @@ impl ArrayMetadata {
             .map_err(|error| error.with_object(object))
     }
 
-    /// The same v2 array with other attributes; `object` is its name in errors.
-    pub(crate) fn with_v2_attributes(
-        &self,
-        attributes: Map<String, Value>,
-        object: &str,
-    ) -> Result<Self, Error> {
-        let document = self.parts.document.as_object().cloned().unwrap_or_default();
-        Self::from_v2(document, attributes, object)
-    }
-
     /// The checks that need more than one field.
     fn check(parts: Parts) -> Result<Self, Error> {
         element_count(&parts.shape, "shape")?;

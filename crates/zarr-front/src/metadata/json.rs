@@ -13,11 +13,11 @@ use crate::Error;
 /// `-Infinity`, which Python's `json` writes into Zarr v2 documents, become the strings of the same spelling; that
 /// pass runs only where the strict one failed. A UTF-8 byte order mark is skipped.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Value, Error> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     match parse_strict(bytes) {
         Ok(value) => Ok(value),
         Err(first) => {
-            let again = quote_non_finite(bytes).and_then(|quoted| parse_strict(&quoted).ok());
+            let again = quote_non_finite(bytes, "").and_then(|quoted| parse_strict(&quoted).ok());
             again.ok_or_else(|| {
                 Error::invalid(format!("wanted a JSON document, found: {first}")).with_source(first)
             })
@@ -27,11 +27,32 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Value, Error> {
 
 /// Parses one JSON document which must be an object.
 pub(crate) fn parse_object(bytes: &[u8]) -> Result<Map<String, Value>, Error> {
-    match parse(bytes)? {
+    object(parse(bytes)?)
+}
+
+/// As [`parse_object`], and the strings that bare numbers become begin with `mark`.
+pub(crate) fn parse_object_marked(bytes: &[u8], mark: &str) -> Result<Map<String, Value>, Error> {
+    let plain = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+    object(parse(&quote_non_finite(plain, mark).unwrap_or_else(|| plain.to_vec()))?)
+}
+
+/// Whether a document is JSON as the standard has it, without bare numbers that it has not.
+pub(crate) fn parse_is_strict(bytes: &[u8]) -> bool {
+    parse_strict(bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)).is_ok()
+}
+
+fn object(value: Value) -> Result<Map<String, Value>, Error> {
+    match value {
         Value::Object(object) => Ok(object),
         other => Err(Error::invalid(format!("wanted a JSON object, found {}", brief(&other)))),
     }
 }
+
+/// UTF-8's.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The numbers that JSON has not, as Python spells them.
+pub(crate) const NON_FINITE: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
 
 /// `value` as JSON on one line, cut so that a message stays readable.
 pub(crate) fn brief(value: &Value) -> String {
@@ -51,20 +72,21 @@ fn parse_strict(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     serde_json::from_slice::<UniqueKeys>(bytes).map(|document| document.0)
 }
 
-/// Replaces bare non-finite tokens that stand where a value stands by strings; `None` when there are none.
-pub(crate) fn quote_non_finite(bytes: &[u8]) -> Option<Vec<u8>> {
-    const TOKENS: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
+/// Replaces bare non-finite tokens that stand where a value stands by strings, of `mark` and the token; `None` when there
+/// are none.
+pub(crate) fn quote_non_finite(bytes: &[u8], mark: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(bytes.len() + 16);
     let (mut position, mut replaced, mut previous) = (0, false, b'[');
     while let Some(&byte) = bytes.get(position) {
         let rest = &bytes[position..];
-        let token = TOKENS.iter().find(|token| rest.starts_with(token));
+        let token = NON_FINITE.iter().find(|token| rest.starts_with(token.as_bytes()));
         if let Some(token) = token
             && matches!(previous, b':' | b'[' | b',')
             && ends_a_value(&rest[token.len()..])
         {
             out.push(b'"');
-            out.extend_from_slice(token);
+            out.extend_from_slice(mark.as_bytes());
+            out.extend_from_slice(token.as_bytes());
             out.push(b'"');
             position += token.len();
             (previous, replaced) = (b'"', true);

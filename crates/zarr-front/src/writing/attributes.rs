@@ -1,7 +1,7 @@
 //! The user's attributes of arrays and groups.
 
 use super::documents::change_document;
-use crate::metadata::{GroupMetadata, ZarrFormat};
+use crate::metadata::{ArrayMetadata, GroupMetadata, ZarrFormat};
 use crate::store::join;
 use crate::{Array, Error, Group, Store};
 use serde_json::{Map, Value};
@@ -20,7 +20,8 @@ impl Array {
         let changed = change_stored(self.store(), self.path(), self.zarr_format(), change)?;
         let metadata = match self.zarr_format() {
             ZarrFormat::V3 => self.metadata_of(changed)?,
-            ZarrFormat::V2 => self.metadata().with_v2_attributes(changed, &self.name())?,
+            // Others may have given it another shape since it was opened.
+            ZarrFormat::V2 => ArrayMetadata::from_v2(self.stored_document()?, changed, &self.name())?,
         };
         self.with_metadata(metadata)
     }

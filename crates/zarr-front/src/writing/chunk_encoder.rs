@@ -47,16 +47,15 @@ impl<'a> ChunkEncoder<'a> {
         ChunkEncoder { subject, scratch: Scratch::default(), chunk: Vec::new(), encoded: Vec::new() }
     }
 
-    /// The stored bytes of a chunk that `parts` are put into, of which `valid` elements along each axis lie in the array;
-    /// `None` where it is not to be stored. Elements that are not written come from `stored`, or are the fill value.
+    /// The stored bytes of a chunk that `parts` are put into; `None` where it is not to be stored. Elements that are not
+    /// written come from `stored`, or are the fill value.
     pub(super) fn encode(
         &mut self,
         parts: &[AxisPart],
-        valid: &[u64],
         stored: Option<&[u8]>,
     ) -> Result<Option<&[u8]>, Error> {
         let Subject { compiled, fill, omits_empty, .. } = self.subject;
-        let is_whole = covers(parts, valid);
+        let is_whole = covers(parts, &compiled.chunk_shape);
         let chunk = match own_run(&self.subject, parts).filter(|_| is_whole) {
             Some(run) => run,
             None => {
@@ -65,7 +64,7 @@ impl<'a> ChunkEncoder<'a> {
                     Some(stored) => {
                         compiled.chain.decode_into(stored, &mut self.chunk, &mut self.scratch)?;
                     }
-                    None if is_whole && valid == compiled.chunk_shape => {}
+                    None if is_whole => {}
                     None => repeat(&mut self.chunk, fill),
                 }
                 put(&self.subject, parts, &mut self.chunk).ok_or_else(outside)?;
@@ -81,11 +80,20 @@ impl<'a> ChunkEncoder<'a> {
         compiled.chain.encode(chunk, &mut self.encoded, &mut self.scratch)?;
         Ok(Some(&self.encoded))
     }
+
+    /// The stored bytes of a chunk of nothing but the fill value.
+    pub(super) fn fill_chunk(&mut self) -> Result<Vec<u8>, Error> {
+        let Subject { compiled, fill, .. } = self.subject;
+        self.chunk.resize(compiled.chain.decoded_len(), 0);
+        repeat(&mut self.chunk, fill);
+        compiled.chain.encode(&self.chunk, &mut self.encoded, &mut self.scratch)?;
+        Ok(self.encoded.clone())
+    }
 }
 
-/// Whether all that lies in the array is written.
-pub(super) fn covers(parts: &[AxisPart], valid: &[u64]) -> bool {
-    parts.iter().zip(valid).all(|(part, valid)| part.covers(*valid))
+/// Whether every element of a box of these extents is written.
+pub(super) fn covers(parts: &[AxisPart], extents: &[u64]) -> bool {
+    parts.iter().zip(extents).all(|(part, extent)| part.covers(*extent))
 }
 
 /// The bytes of a whole chunk, where they lie in the source as they do in a chunk.

@@ -1,6 +1,8 @@
 //! Metadata documents as they are stored: written, and changed where nobody else changed them.
 
+use super::bare_numbers::BareNumbers;
 use super::contention::{TRIES_MAX, pause};
+use super::object_locks::ObjectLocks;
 use super::stored_object::{Replaced, Stored, replace};
 use crate::metadata::json;
 use crate::store::Store;
@@ -22,7 +24,8 @@ pub(super) fn document_bytes(document: &Map<String, Value>) -> Result<Vec<u8>, E
 const DOCUMENT_BYTES_MAX: u64 = 256 << 20;
 
 /// Changes a document: reads it, has `change` change it, and writes it where nobody else wrote it meanwhile, else starts
-/// over. A document that is not there is an empty one to `change`.
+/// over: nothing is lost of what others change, in one process and, where the store takes conditions or is a directory of
+/// this machine, in several. A document that is not there is an empty one to `change`.
 pub(super) fn change_document(
     store: &Store,
     key: &str,
@@ -31,6 +34,8 @@ pub(super) fn change_document(
     store.require_writable(key)?;
     let named = |error: Error| error.with_object(&store.describe(key));
     let object = store.object(key);
+    let locks = ObjectLocks::of_process();
+    let _alone = locks.lock_document(&object);
     for number in 0..TRIES_MAX {
         if number != 0 {
             pause(number);
@@ -39,7 +44,12 @@ pub(super) fn change_document(
         let bytes = stored.as_ref().map(|stored| &*stored.bytes);
         let mut document = bytes.map(json::parse_object).transpose().map_err(named)?.unwrap_or_default();
         change(&mut document).map_err(named)?;
-        let bytes = document_bytes(&document).map_err(named)?;
+        let bare = bytes.and_then(|bytes| BareNumbers::find(bytes, &document));
+        let bytes = match bare {
+            Some(bare) => bare.document_bytes(&document),
+            None => document_bytes(&document),
+        };
+        let bytes = bytes.map_err(named)?;
         if replace(&object, bytes, Some(stored.as_ref())).map_err(named)? == Replaced::Done {
             return Ok(document);
         }

@@ -4,6 +4,7 @@ use super::at_once::each_at_once;
 use super::documents::change_document;
 use super::elements::Elements;
 use super::options::WriteOptions;
+use super::shape_lock::ShapeLock;
 use super::stored_object::delete;
 use crate::metadata::{ArrayMetadata, ZarrFormat, json};
 use crate::raveling::{cell_count, unravel};
@@ -17,26 +18,44 @@ const REMOVED_AT_ONCE: u64 = 4096;
 impl Array {
     /// Gives the array another shape; the array that is returned has it. What lies outside a smaller shape is gone for
     /// readers once its metadata is written; then objects are removed that hold nothing else. Those at the new edge stay
-    /// as they are, so that what they hold shows again where the array grows anew, as with zarr-python.
+    /// as they are, so that what they hold shows again where the array grows anew, as with zarr-python. Whatever shape
+    /// others gave the array since it was opened is the old one; one that is being changed is waited for, as by
+    /// [`append`](Array::append).
     ///
     /// # Errors
     ///
-    /// `Invalid` for a shape of another rank, and where others gave the array another shape since it was opened; those of
-    /// the store.
+    /// `Invalid` for a shape of another rank; those of the store.
     pub fn resize(&self, shape: &[u64]) -> Result<Array, Error> {
-        let resized = self.store_shape(shape)?;
-        self.remove_outside(&resized)?;
+        self.require_writable()?;
+        let _alone = ShapeLock::take(self, None)?;
+        let stored = self.as_stored()?;
+        let resized = stored.store_shape(shape)?;
+        stored.remove_outside(&resized)?;
         Ok(resized)
     }
 
-    /// Writes elements behind the array's last ones along an axis; the array that is returned holds them. The elements are
-    /// written first and the new shape last: a reader sees none of them, or all.
+    /// Writes elements behind the array's last ones along an axis, those that are stored by then; the array that is returned
+    /// holds them. The elements are written first and the new shape last: a reader sees none of them, or all.
+    ///
+    /// Two that append at once do so one after the other: in one process, and of a local directory in several. Of a store
+    /// behind a network they must be of one process: of two, one is refused once it is done, and may have written over what
+    /// the other one appended.
     ///
     /// # Errors
     ///
-    /// `Invalid` for elements of another shape, but for that axis, and where others gave the array another shape since it
-    /// was opened; as [`Array::write_from`].
+    /// `Invalid` for elements of another shape, but for that axis; as [`Array::write_from`].
     pub fn append(
+        &self,
+        axis: usize,
+        source: &Elements<'_>,
+        options: &WriteOptions<'_>,
+    ) -> Result<Array, Error> {
+        self.require_writable()?;
+        let _alone = ShapeLock::take(self, options.interrupt)?;
+        self.as_stored()?.append_alone(axis, source, options)
+    }
+
+    fn append_alone(
         &self,
         axis: usize,
         source: &Elements<'_>,
@@ -75,7 +94,7 @@ impl Array {
         join(self.path(), name)
     }
 
-    fn stored_document(&self) -> Result<Map<String, Value>, Error> {
+    pub(super) fn stored_document(&self) -> Result<Map<String, Value>, Error> {
         let key = self.document_key();
         match self.store().document(&self.engine(), &key)? {
             crate::store::Document::Here(bytes) => {
@@ -92,6 +111,20 @@ impl Array {
             ZarrFormat::V3 => ArrayMetadata::from_v3(document, &name),
             ZarrFormat::V2 => ArrayMetadata::from_v2(document, self.metadata().attributes().clone(), &name),
         }
+    }
+
+    /// The array as it is stored by now.
+    fn as_stored(&self) -> Result<Array, Error> {
+        let stored = Array::open_in(self.store(), self.path())?;
+        if stored.data_type() != self.data_type() {
+            let message = format!(
+                "wanted an array of data type `{}`, as when it was opened, found one of `{}`: open it again",
+                self.data_type(),
+                stored.data_type()
+            );
+            return Err(Error::invalid(message).with_object(&self.name()));
+        }
+        self.with_metadata(stored.metadata().clone())
     }
 
     fn store_shape(&self, shape: &[u64]) -> Result<Array, Error> {

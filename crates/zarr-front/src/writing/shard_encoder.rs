@@ -35,15 +35,31 @@ impl ShardLayout {
         entry_bytes_max.reverse();
         Ok(ShardLayout { orders, entry_bytes_max, shard_bytes_max: bytes })
     }
+
+    /// What the entries of a sound shard come to at most: what the metadata promises, or, where inner shards have gaps, as
+    /// much as the shard itself.
+    fn room(&self, shard: &Shard<'_>) -> u64 {
+        let entries = self.orders.get(shard.depth).map_or(0, |order| order.len() / shard.parts.len().max(1));
+        let promised = self.entry_bytes_max.get(shard.depth).copied().unwrap_or(0);
+        let promised = promised.saturating_mul(storage_len(entries).max(1));
+        promised.max(storage_len(shard.stored.map_or(0, <[u8]>::len)))
+    }
 }
 
-/// The shard at hand: its place among the levels, what is put into it, how much of it lies in the array, and what is stored.
+/// The shard at hand: its place among the levels, what is put into it, and what is stored.
 #[derive(Clone, Copy)]
 pub(super) struct Shard<'s> {
     pub(super) depth: usize,
     pub(super) parts: &'s [AxisPart],
-    pub(super) valid: &'s [u64],
     pub(super) stored: Option<&'s [u8]>,
+}
+
+/// The stored bytes of a shard that holds nothing: its index.
+pub(super) fn empty_shard(compiled: &Compiled, scratch: &mut Scratch) -> Result<Vec<u8>, Error> {
+    let Some(level) = compiled.levels.first() else {
+        return Err(Error::new(ErrorKind::Internal, "a shard without a level"));
+    };
+    laid_out(level, Vec::new(), scratch)
 }
 
 /// Some entries of a shard, one behind the other.
@@ -52,6 +68,20 @@ struct Entries {
     bytes: Vec<u8>,
     /// The number of an entry, where it starts in `bytes`, and how long it is.
     places: Vec<(u64, usize, usize)>,
+}
+
+impl Entries {
+    /// Adds the bytes of an entry that stays what it is, as long as all of them do not come to more than `room`.
+    fn copy(&mut self, stored: &[u8], room: u64) -> Result<(), Error> {
+        if room < storage_len(self.bytes.len()).saturating_add(storage_len(stored.len())) {
+            let message = format!(
+                "the entries of a shard come to more than {room} bytes: some lie one above the other"
+            );
+            return Err(Error::new(ErrorKind::Corrupt, message));
+        }
+        self.bytes.extend_from_slice(stored);
+        Ok(())
+    }
 }
 
 /// The stored bytes of a shard, encoded by `encoders` at once; `None` where it holds nothing.
@@ -135,12 +165,12 @@ fn encode_entries(
             // Nothing of it is written: its bytes stay what they are.
             false => match stored {
                 Some(stored) => {
-                    found.bytes.extend_from_slice(stored);
+                    found.copy(stored, layout.room(shard))?;
                     true
                 }
                 None => false,
             },
-            true if is_innermost => match encoder.encode(&inner.parts, &inner.valid, stored)? {
+            true if is_innermost => match encoder.encode(&inner.parts, stored)? {
                 Some(encoded) => {
                     found.bytes.extend_from_slice(encoded);
                     true
@@ -148,8 +178,7 @@ fn encode_entries(
                 None => false,
             },
             true => {
-                let (parts, valid) = (&*inner.parts, &*inner.valid);
-                let shard = Shard { depth: shard.depth + 1, parts, valid, stored };
+                let shard = Shard { depth: shard.depth + 1, parts: &inner.parts, stored };
                 match encode_shard(layout, std::slice::from_mut(encoder), &shard)? {
                     Some(encoded) => {
                         found.bytes.extend_from_slice(&encoded);
@@ -170,21 +199,15 @@ fn encode_entries(
 #[derive(Default)]
 struct Inner {
     parts: Vec<AxisPart>,
-    valid: Vec<u64>,
 }
 
 impl Inner {
     /// Works it out for the entry at these coordinates; false where nothing is.
     fn take(&mut self, shard: &Shard<'_>, coordinates: &[u64], extents: &[u64]) -> bool {
         self.parts.clear();
-        self.valid.clear();
-        for (((coordinate, extent), part), valid) in
-            coordinates.iter().zip(extents).zip(shard.parts).zip(shard.valid)
-        {
-            let start = coordinate * extent;
-            let Some(part) = part.within(start, *extent) else { return false };
+        for ((coordinate, extent), part) in coordinates.iter().zip(extents).zip(shard.parts) {
+            let Some(part) = part.within(coordinate * extent, *extent) else { return false };
             self.parts.push(part);
-            self.valid.push(valid.saturating_sub(start).min(*extent));
         }
         true
     }
@@ -202,8 +225,10 @@ fn stored_entry<'s>(
     };
     let range = usize::try_from(offset).ok().zip(usize::try_from(len).ok());
     let bytes = range.and_then(|(start, len)| stored.get(start..start.checked_add(len)?));
-    // Entries that overlap must not make more of a shard than its metadata promises.
-    let is_sound = layout.entry_bytes_max.get(shard.depth).is_some_and(|most| len <= *most);
+    // Entries that overlap must not make more of a shard than its metadata promises; those that are shards may have gaps,
+    // but no more than fit the shard around them.
+    let is_shard = shard.depth + 1 < layout.entry_bytes_max.len();
+    let is_sound = is_shard || layout.entry_bytes_max.get(shard.depth).is_some_and(|most| len <= *most);
     match bytes.filter(|_| is_sound) {
         Some(bytes) => Ok(Some(bytes)),
         None => {
@@ -218,9 +243,13 @@ fn stored_entry<'s>(
 
 /// Puts the entries of a shard behind each other, with their index.
 fn assemble(level: &Level, runs: Vec<Entries>, scratch: &mut Scratch) -> Result<Option<Vec<u8>>, Error> {
-    if runs.iter().all(|run| run.places.is_empty()) {
-        return Ok(None);
+    match runs.iter().all(|run| run.places.is_empty()) {
+        true => Ok(None),
+        false => laid_out(level, runs, scratch).map(Some),
     }
+}
+
+fn laid_out(level: &Level, runs: Vec<Entries>, scratch: &mut Scratch) -> Result<Vec<u8>, Error> {
     let index_bytes = memory_len(level.index_bytes)?;
     let mut start = match level.index_location {
         IndexLocation::Start => index_bytes,
@@ -246,5 +275,5 @@ fn assemble(level: &Level, runs: Vec<Entries>, scratch: &mut Scratch) -> Result<
     runs.for_each(|run| shard.extend_from_slice(&run));
     // Empty by now where the index came first.
     shard.extend_from_slice(&stored_index);
-    Ok(Some(shard))
+    Ok(shard)
 }

@@ -2,16 +2,19 @@
 
 use crate::{Error, ErrorKind};
 use bytes::Bytes;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use swath_ioengine::{
     Arrival, Batch, ByteRange, Cursor, Engine, Error as EngineError, ErrorKind as EngineErrorKind, Estimate,
-    Identity, LaneContext, ObjectRef, PlanContext, Planned, PutCondition, RunOptions, Token, Window,
+    Identity, LaneContext, Medium, ObjectRef, OpenObject, PlanContext, Planned, PutCondition, RunOptions,
+    Token, Window,
 };
 
 /// An object's bytes, and their version where the medium knows it.
 pub(super) struct Stored {
     pub(super) bytes: Vec<u8>,
     pub(super) identity: Option<Identity>,
+    /// Of a local file: while it is open, no other file has its inode, so that no other version is taken for this one.
+    _open: Option<Arc<dyn OpenObject>>,
 }
 
 impl Stored {
@@ -38,10 +41,23 @@ impl Stored {
         object: &ObjectRef,
         len_max: u64,
     ) -> Result<Result<Stored, EngineError>, Error> {
+        let open = match &object.medium {
+            Medium::Local(medium) => match medium.open(&object.key) {
+                Ok(open) => Some(open),
+                Err(error) => return Ok(Err(error)),
+            },
+            Medium::Remote(_) => None,
+        };
         let read = WholeRead { object, len_max, found: Mutex::new(None) };
         engine.run(&read, &RunOptions::default()).map_err(Error::from)?;
         let found = read.found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        found.ok_or_else(|| Error::new(ErrorKind::Internal, "a read was never delivered"))
+        let found = found.ok_or_else(|| Error::new(ErrorKind::Internal, "a read was never delivered"))?;
+        Ok(found.and_then(|(bytes, identity)| match &open {
+            Some(open) if identity.as_ref().is_some_and(|identity| identity != open.identity()) => {
+                Err(EngineError::new(EngineErrorKind::Changed, "the object was replaced while it was opened"))
+            }
+            _ => Ok(Stored { bytes, identity, _open: open }),
+        }))
     }
 }
 
@@ -90,6 +106,17 @@ pub(super) fn delete(object: &ObjectRef) -> Result<(), Error> {
     object.medium.delete(&object.key).map_err(|error| named(error, object))
 }
 
+/// Removes an object where it still is what was read of it; `None` where the medium takes no such condition.
+pub(super) fn delete_read(object: &ObjectRef, read: &Stored) -> Result<Option<Replaced>, Error> {
+    let Some(identity) = &read.identity else { return Ok(None) };
+    match object.medium.delete_version(&object.key, identity) {
+        Ok(()) => Ok(Some(Replaced::Done)),
+        Err(error) if error.kind() == EngineErrorKind::Changed => Ok(Some(Replaced::Changed)),
+        Err(error) if error.kind() == EngineErrorKind::Unsupported => Ok(None),
+        Err(error) => Err(named(error, object)),
+    }
+}
+
 fn named(error: EngineError, object: &ObjectRef) -> Error {
     Error::from(error).with_object(&object.key)
 }
@@ -98,11 +125,14 @@ fn named(error: EngineError, object: &ObjectRef) -> Error {
 struct WholeRead<'a> {
     object: &'a ObjectRef,
     len_max: u64,
-    found: Mutex<Option<Result<Stored, EngineError>>>,
+    found: Mutex<Option<Result<Found, EngineError>>>,
 }
 
+/// Bytes, and the version that they are of.
+type Found = (Vec<u8>, Option<Identity>);
+
 impl WholeRead<'_> {
-    fn keep(&self, found: Result<Stored, EngineError>) {
+    fn keep(&self, found: Result<Found, EngineError>) {
         *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
     }
 }
@@ -129,9 +159,7 @@ impl Batch for WholeRead<'_> {
 
     fn deliver(&self, _token: Token, result: Result<Arrival<'_>, EngineError>, lane: &mut LaneContext<'_>) {
         self.keep(match result {
-            Ok(Arrival::Bytes(bytes)) => {
-                Ok(Stored { bytes: bytes.to_vec(), identity: lane.identity.cloned() })
-            }
+            Ok(Arrival::Bytes(bytes)) => Ok((bytes.to_vec(), lane.identity.cloned())),
             Ok(Arrival::Placed(_) | Arrival::Piece(_)) => {
                 Err(EngineError::new(EngineErrorKind::Internal, "bytes arrived in another form"))
             }

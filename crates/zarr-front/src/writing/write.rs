@@ -6,8 +6,8 @@ use super::contention::{TRIES_MAX, pause};
 use super::elements::{Elements, Spread};
 use super::object_locks::ObjectLocks;
 use super::options::WriteOptions;
-use super::shard_encoder::{Shard, ShardLayout, encode_shard};
-use super::stored_object::{Replaced, Stored, delete, replace};
+use super::shard_encoder::{Shard, ShardLayout, empty_shard, encode_shard};
+use super::stored_object::{Replaced, Stored, delete, delete_read, replace};
 use crate::raveling::{cell_count, unravel};
 use crate::{Array, Error, ErrorKind, ResolvedSelection, Selection};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -42,7 +42,7 @@ impl Array {
     /// Writes elements to what a selection selects, broadcast to its shape as NumPy does.
     ///
     /// Chunks (or shards) that are written whole are encoded and put in place of what was there. Of others the rest is read
-    /// first and kept: a shard's other chunks as they are stored. Each object is replaced in one step, so that a reader sees
+    /// first and kept: a shard's other chunks as they are stored. So are those at the array's edge that reach beyond it. Each object is replaced in one step, so that a reader sees
     /// the old or the new of it, and a writer that is killed leaves no half. Objects are written in no order, and where some
     /// cannot be written others may have been.
     ///
@@ -124,7 +124,7 @@ impl<'a> Write<'a> {
         let sharded = !inner.compiled.levels.is_empty();
         Ok(Write {
             array,
-            locks: engine.extension::<ObjectLocks>(),
+            locks: ObjectLocks::of_process(),
             engine,
             subject: Subject::new(&inner.metadata, &inner.compiled, source, options.empty_chunks),
             layout: sharded.then(|| ShardLayout::new(&inner.compiled)).transpose()?,
@@ -218,9 +218,9 @@ impl<'a> Write<'a> {
         valid: &[u64],
         encoders: &mut [ChunkEncoder<'_>],
     ) -> Result<(), Error> {
-        let _alone = self.locks.lock(object);
-        if covers(parts, valid) {
-            return match self.encode(parts, valid, None, encoders)? {
+        let _alone = self.locks.lock_chunk(object);
+        if covers(parts, self.array.inner.metadata.chunk_shape()) {
+            return match self.encode(parts, None, encoders)? {
                 Some(bytes) => replace(object, bytes, None).map(|_| ()),
                 None => delete(object),
             };
@@ -229,14 +229,7 @@ impl<'a> Write<'a> {
             if number != 0 {
                 pause(number);
             }
-            let stored = Stored::read(&self.engine, object, self.object_bytes_max())?;
-            let bytes = stored.as_ref().map(|stored| &*stored.bytes);
-            let replaced = match self.encode(parts, valid, bytes, encoders)? {
-                Some(bytes) => replace(object, bytes, Some(stored.as_ref()))?,
-                None if stored.is_none() => Replaced::Done,
-                None => delete(object).map(|()| Replaced::Done)?,
-            };
-            if replaced == Replaced::Done {
+            if self.replace_part(object, parts, valid, encoders)? == Replaced::Done {
                 return Ok(());
             }
         }
@@ -244,7 +237,62 @@ impl<'a> Write<'a> {
         Err(Error::new(ErrorKind::Io, message).with_retryable(true))
     }
 
-    /// What an object may come to. Writers may leave gaps in shards, so twice what its chunks do.
+    /// Puts a part into what is stored, as long as nobody else replaces that meanwhile. An object at the array's edge is
+    /// written in part also where all of it is written that lies in the array: others may have appended to it since this
+    /// array was opened.
+    fn replace_part(
+        &self,
+        object: &ObjectRef,
+        parts: &[AxisPart],
+        valid: &[u64],
+        encoders: &mut [ChunkEncoder<'_>],
+    ) -> Result<Replaced, Error> {
+        let is_all_that_is_seen = covers(parts, valid);
+        let is_damage = |error: &Error| error.kind() == ErrorKind::Corrupt && is_all_that_is_seen;
+        let stored = match Stored::read(&self.engine, object, self.object_bytes_max()) {
+            // Nothing of it is to be kept.
+            Err(error) if is_damage(&error) => {
+                return match self.encode(parts, None, encoders)? {
+                    Some(bytes) => replace(object, bytes, None),
+                    None => delete(object).map(|()| Replaced::Done),
+                };
+            }
+            stored => stored?,
+        };
+        let bytes = stored.as_ref().map(|stored| &*stored.bytes);
+        let encoded = match self.encode(parts, bytes, encoders) {
+            Err(error) if is_damage(&error) => self.encode(parts, None, encoders)?,
+            encoded => encoded?,
+        };
+        match (encoded, &stored) {
+            (Some(bytes), _) => replace(object, bytes, Some(stored.as_ref())),
+            (None, None) => Ok(Replaced::Done),
+            (None, Some(stored)) => match delete_read(object, stored)? {
+                Some(replaced) => Ok(replaced),
+                // Where nothing is removed on a condition, what is stored stays stored, as the fill values that it is now.
+                None => self.store_fill(object, stored, encoders),
+            },
+        }
+    }
+
+    /// Stores an object of nothing but the fill value, in place of this one.
+    fn store_fill(
+        &self,
+        object: &ObjectRef,
+        stored: &Stored,
+        encoders: &mut [ChunkEncoder<'_>],
+    ) -> Result<Replaced, Error> {
+        let Some(first) = encoders.first_mut() else {
+            return Err(Error::new(ErrorKind::Internal, "a write without an encoder"));
+        };
+        let bytes = match &self.layout {
+            Some(_) => empty_shard(self.subject.compiled, &mut first.scratch)?,
+            None => first.fill_chunk()?,
+        };
+        replace(object, bytes, Some(Some(stored)))
+    }
+
+    /// What an object may come to. Writers may leave gaps in shards, so twice what its chunks come to.
     fn object_bytes_max(&self) -> u64 {
         match &self.layout {
             Some(layout) => layout.shard_bytes_max.saturating_mul(2),
@@ -256,15 +304,12 @@ impl<'a> Write<'a> {
     fn encode(
         &self,
         parts: &[AxisPart],
-        valid: &[u64],
         stored: Option<&[u8]>,
         encoders: &mut [ChunkEncoder<'_>],
     ) -> Result<Option<Vec<u8>>, Error> {
         match (&self.layout, encoders) {
-            (Some(layout), encoders) => {
-                encode_shard(layout, encoders, &Shard { depth: 0, parts, valid, stored })
-            }
-            (None, [encoder, ..]) => Ok(encoder.encode(parts, valid, stored)?.map(<[u8]>::to_vec)),
+            (Some(layout), encoders) => encode_shard(layout, encoders, &Shard { depth: 0, parts, stored }),
+            (None, [encoder, ..]) => Ok(encoder.encode(parts, stored)?.map(<[u8]>::to_vec)),
             (None, []) => Err(Error::new(ErrorKind::Internal, "a write without an encoder")),
         }
     }

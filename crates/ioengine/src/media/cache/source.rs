@@ -151,6 +151,12 @@ impl RemoteSource for CachedSource {
         result
     }
 
+    fn delete_version(&self, key: &str, version: &Identity) -> Result<(), Error> {
+        let result = self.source.delete_version(key, version);
+        self.invalidate(key);
+        result
+    }
+
     fn stats(&self) -> RemoteStats {
         self.source.stats()
     }

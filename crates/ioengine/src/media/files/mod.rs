@@ -9,10 +9,13 @@
 
 mod access;
 mod cachestat;
+mod close;
 mod direct;
 #[cfg(target_os = "linux")]
 mod file_system;
+mod folder_lock;
 mod inline;
+mod lock_file;
 mod mapped;
 mod mapping;
 mod memory;
@@ -26,7 +29,7 @@ mod uring;
 
 use crate::calibration::{Calibration, CalibrationUse};
 use crate::driver::{DriverSite, LocalDriver};
-use crate::medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject};
+use crate::medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject, TryLock};
 use crate::{CostModel, Error, ErrorKind, Identity, PutCondition};
 pub use access::FileAccess;
 use bytes::Bytes;
@@ -239,6 +242,14 @@ impl LocalMedium for Directory {
 
     fn delete(&self, key: &str) -> Result<(), Error> {
         replace::delete(&self.descriptor, key).map_err(|error| named(error, key))
+    }
+
+    fn delete_version(&self, key: &str, version: &Identity) -> Result<(), Error> {
+        replace::delete_version(&self.descriptor, key, version).map_err(|error| named(error, key))
+    }
+
+    fn try_lock(&self, key: &str) -> Result<TryLock, Error> {
+        lock_file::try_lock(&self.descriptor, key).map_err(|error| named(error, key))
     }
 }
 

@@ -6,10 +6,18 @@
 //! A new file has the permissions of any new file, also in place of one that had others; in place of a symbolic link it
 //! takes the link's name and leaves alone what that leads to.
 //!
+//! Whether a file still is the version that its writer has read is looked at, and the file replaced, under a lock of its
+//! folder (`flock(2)`), which every replacement and removal takes, in all processes: of two that put their changes into the
+//! same version, one is told to start over. Other programs do not ask for that lock; and file systems that lock no folders,
+//! NFS and SMB among them, leave a moment between the look and the replacement.
+//!
 //! Temporary files are named `.swath-part-PROCESS-NUMBER`, or `.swath-part-PROCESS-NUMBER-TIME` where that is taken, with the
 //! nanoseconds since 1970. Those of processes that were killed stay. Whoever finds one in the place of its own removes it
-//! once it is a day old; all others can be removed by hand when nobody writes.
+//! once it is a day old; all others can be removed by hand when nobody writes. So can those named `.swath-part-lock-KEY`,
+//! which are there while somebody holds a lock of that name (`lock_file.rs`).
 
+use super::close::close;
+use super::folder_lock::FolderLock;
 use super::open_file::{OpenFile, check_key, identity_of};
 use crate::writing::check_condition;
 use crate::{Error, ErrorKind, Identity, PutCondition};
@@ -22,15 +30,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// What names of temporary files begin with. They are no keys: nothing of that name is listed or written.
-const TEMPORARY: &str = ".swath-part-";
+pub(super) const TEMPORARY: &str = ".swath-part-";
 
 /// True for the names of files that are being written.
 pub(super) fn is_temporary(name: &str) -> bool {
     name.starts_with(TEMPORARY)
 }
 
-/// Writes `key` below `directory`. Whether it still is the version that `condition` wants is looked at just before the
-/// new file takes its place: another process that writes in between is not noticed.
+/// Writes `key` below `directory`, where it still is what `condition` wants.
 pub(super) fn put(
     directory: &OwnedFd,
     key: &str,
@@ -43,6 +50,7 @@ pub(super) fn put(
     }
     let folder = open_folder(directory, folder).map_err(Error::from_io)?;
     let temporary = Temporary::write(&folder, bytes).map_err(Error::from_io)?;
+    let _alone = FolderLock::take(&folder).map_err(Error::from_io)?;
     match condition {
         PutCondition::Always => temporary.replace(name),
         PutCondition::Matches(_) => {
@@ -59,8 +67,28 @@ pub(super) fn delete(directory: &OwnedFd, key: &str) -> Result<(), Error> {
     if let Some(folder) = key.strip_suffix('/') {
         return remove_folder(directory, folder);
     }
-    place_of(key).map_err(Error::from_io)?;
-    match rustix::fs::unlinkat(directory, key, AtFlags::empty()) {
+    remove(directory, key, &PutCondition::Always)
+}
+
+/// Removes the file `key` below `directory` where it still is this version.
+pub(super) fn delete_version(directory: &OwnedFd, key: &str, version: &Identity) -> Result<(), Error> {
+    let condition = PutCondition::Matches(version.clone());
+    check_version(directory, key, &condition)?;
+    remove(directory, key, &condition)
+}
+
+fn remove(directory: &OwnedFd, key: &str, condition: &PutCondition) -> Result<(), Error> {
+    let (folder, name) = place_of(key).map_err(Error::from_io)?;
+    let folder = match open_existing(directory, folder) {
+        Ok(folder) => folder,
+        Err(Errno::NOENT | Errno::NOTDIR) => return check_condition(condition, None),
+        Err(error) => return Err(Error::from_io(error.into())),
+    };
+    let _alone = FolderLock::take(&folder).map_err(Error::from_io)?;
+    if *condition != PutCondition::Always {
+        check_version(directory, key, condition)?;
+    }
+    match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT | Errno::NOTDIR) => Ok(()),
         Err(error) => Err(Error::from_io(error.into())),
     }
@@ -76,7 +104,7 @@ fn remove_folder(directory: &OwnedFd, folder: &str) -> Result<(), Error> {
 }
 
 /// The folder and the name of a key that may be written.
-fn place_of(key: &str) -> io::Result<(&str, &str)> {
+pub(super) fn place_of(key: &str) -> io::Result<(&str, &str)> {
     check_key(key)?;
     let (folder, name) = key.rsplit_once('/').unwrap_or(("", key));
     if name.is_empty() || name == "." || key.split('/').any(is_temporary) {
@@ -93,12 +121,22 @@ fn check_version(directory: &OwnedFd, key: &str, condition: &PutCondition) -> Re
     }
 }
 
-/// The folder of a key, made where it is not there, with those above it.
-fn open_folder(directory: &OwnedFd, folder: &str) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+/// The folder of a key. One that may not be read is opened all the same, and then cannot be locked.
+fn open_existing(directory: &OwnedFd, folder: &str) -> Result<OwnedFd, Errno> {
     let folder = if folder.is_empty() { "." } else { folder };
-    let open = || rustix::fs::openat(directory, folder, flags, Mode::empty());
-    match open() {
+    let open = |way| {
+        let flags = way | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        rustix::fs::openat(directory, folder, flags, Mode::empty())
+    };
+    match open(OFlags::RDONLY) {
+        Err(Errno::ACCESS) => open(OFlags::PATH),
+        opened => opened,
+    }
+}
+
+/// The folder of a key, made where it is not there, with those above it.
+pub(super) fn open_folder(directory: &OwnedFd, folder: &str) -> io::Result<OwnedFd> {
+    match open_existing(directory, folder) {
         Err(Errno::NOENT) => {}
         opened => return Ok(opened?),
     }
@@ -108,7 +146,7 @@ fn open_folder(directory: &OwnedFd, folder: &str) -> io::Result<OwnedFd> {
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(open()?)
+    Ok(open_existing(directory, folder)?)
 }
 
 /// A file that has its bytes and not yet its name. Dropped, it is removed.
@@ -140,11 +178,21 @@ impl<'a> Temporary<'a> {
                     let mut temporary =
                         Temporary { folder, name, file: File::from(opened?), is_named: false };
                     temporary.file.write_all(bytes)?;
+                    temporary.flush()?;
                     return Ok(temporary);
                 }
             }
         }
         Err(io::Error::new(io::ErrorKind::AlreadyExists, "temporary files of all names are there"))
+    }
+
+    /// Hears whether the bytes arrived: network file systems may send them, and fail, when the file is closed.
+    fn flush(&mut self) -> io::Result<()> {
+        let twin = self.file.try_clone()?;
+        match close(std::mem::replace(&mut self.file, twin)) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => self.file.sync_data(),
+            closed => closed,
+        }
     }
 
     /// Takes the name, from whatever has it.

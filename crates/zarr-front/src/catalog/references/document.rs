@@ -55,7 +55,7 @@ impl Document {
             Err(first) => first,
         };
         // Documents that were not made texts may hold what Python writes for numbers that JSON does not have.
-        let again = quote_non_finite(bytes).and_then(|quoted| Reading::read(&quoted).ok());
+        let again = quote_non_finite(bytes, "").and_then(|quoted| Reading::read(&quoted).ok());
         again.map_or(Err(first), Reading::finish)
     }
 }
