@@ -143,6 +143,32 @@ impl Array {
         read::one(py, &opened, &selection, out)
     }
 
+    /// Writes to what an index selects in one way.
+    pub(crate) fn write_by(
+        &self,
+        py: Python<'_>,
+        way: Way,
+        index: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let opened = self.writable(py)?;
+        let selection = selection::parse_by(way, index, opened.array.shape(), &opened.name)?;
+        write::assign(py, &opened, &selection, value, self.lazy.location.access())
+    }
+
+    /// As [`write_by`](Array::write_by), with zarr-python's `fields`, which are refused.
+    fn set_by(
+        &self,
+        py: Python<'_>,
+        way: Way,
+        index: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+        fields: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        read::refuse_fields(&*self.get(py)?, fields)?;
+        self.write_by(py, way, index, value)
+    }
+
     /// The array, if it was opened to be written to.
     fn writable(&self, py: Python<'_>) -> PyResult<Arc<Opened>> {
         require_writable(py, &self.lazy.location)?;
@@ -222,8 +248,8 @@ impl Array {
     ///
     /// Parameters
     /// ----------
-    /// index : int, slice, Ellipsis, or a tuple of them
-    ///     As for reading.
+    /// index : int, slice, Ellipsis, list, numpy.ndarray, or a tuple of them
+    ///     As for reading. Of an element that is named more often than once the last value counts.
     /// value : array_like
     ///     What to write.
     ///
@@ -247,10 +273,9 @@ impl Array {
     ) -> PyResult<()> {
         let opened = self.writable(py)?;
         let mut axes = Vec::new();
-        if opened.parse(index, &mut axes)?.is_some() {
-            return Err(write::refused_selection(py, &opened.name));
-        }
-        write::assign(py, &opened, &Selection::new(axes), value, self.lazy.location.access())
+        let fancy = opened.parse(index, &mut axes)?;
+        let selection = fancy.unwrap_or_else(|| Selection::new(axes));
+        write::assign(py, &opened, &selection, value, self.lazy.location.access())
     }
 
     /// Give the array another shape.
@@ -420,7 +445,7 @@ impl Array {
         }
     }
 
-    /// Read along each axis by itself: `array.oindex[...]`.
+    /// Read along each axis by itself, and write: `array.oindex[...]`.
     ///
     /// Takes integers, slices with positive steps, one `...`, and lists or arrays with one axis: of
     /// integers in any order, repeated or negative, or of booleans, as long as the axis. The result has an
@@ -435,7 +460,7 @@ impl Array {
         OIndex(slf.unbind())
     }
 
-    /// Read single elements: `array.vindex[...]`.
+    /// Read single elements, and write them: `array.vindex[...]`.
     ///
     /// Takes an integer, or a list or array of integers, for every axis, matched in shape as NumPy does;
     /// or one array of booleans of the array's shape. The result has the shape that the indexes have
@@ -450,7 +475,7 @@ impl Array {
         VIndex(slf.unbind())
     }
 
-    /// Read stored chunks, or shards where there are some: `array.blocks[...]`.
+    /// Read stored chunks, or shards where there are some, and write them: `array.blocks[...]`.
     ///
     /// Takes integers and slices without steps, which count chunks. The result has every axis.
     ///
@@ -643,6 +668,149 @@ impl Array {
     ) -> PyResult<Bound<'py, PyUntypedArray>> {
         read::refuse_fields(&*self.get(py)?, fields)?;
         self.read_by(py, Way::Blocks, selection, out)
+    }
+
+    /// Write to what integers, slices and `...` select.
+    ///
+    /// Parameters
+    /// ----------
+    /// selection : int, slice, Ellipsis, or a tuple of them
+    ///     As for `array[selection]`.
+    /// value : array_like
+    ///     What to write, as for `array[index] = value`.
+    /// fields : None
+    ///     For zarr-python's sake: swath writes all fields of an element, and refuses to select some.
+    ///
+    /// Raises
+    /// ------
+    /// OutOfBoundsError, UnsupportedSelectionError
+    ///     As for reading. IndexErrors too.
+    /// InvalidError, CorruptError, UnsupportedError, StorageError
+    ///     As for `array[index] = value`.
+    #[pyo3(signature = (selection, value, *, fields = None))]
+    fn set_basic_selection(
+        &self,
+        py: Python<'_>,
+        selection: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+        fields: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let opened = self.writable(py)?;
+        read::refuse_fields(&opened, fields)?;
+        let selection = read::basic_selection(py, &opened, selection)?;
+        write::assign(py, &opened, &selection, value, self.lazy.location.access())
+    }
+
+    /// Write along each axis by itself: see `oindex`.
+    ///
+    /// Parameters
+    /// ----------
+    /// selection : int, slice, Ellipsis, list, numpy.ndarray, or a tuple of them
+    ///     As for `array.oindex[selection]`.
+    /// value : array_like
+    ///     What to write, as for `array[index] = value`.
+    /// fields : None
+    ///     For zarr-python's sake: swath writes all fields of an element, and refuses to select some.
+    ///
+    /// Raises
+    /// ------
+    /// OutOfBoundsError, UnsupportedSelectionError
+    ///     As for reading. IndexErrors too.
+    /// InvalidError, CorruptError, UnsupportedError, StorageError
+    ///     As for `array[index] = value`.
+    #[pyo3(signature = (selection, value, *, fields = None))]
+    fn set_orthogonal_selection(
+        &self,
+        py: Python<'_>,
+        selection: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+        fields: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        self.set_by(py, Way::Orthogonal, selection, value, fields)
+    }
+
+    /// Write single elements by their indexes: see `vindex`.
+    ///
+    /// Parameters
+    /// ----------
+    /// selection : int, list, numpy.ndarray, or a tuple of them
+    ///     One entry for every axis, as for `array.vindex[selection]`.
+    /// value : array_like
+    ///     What to write, as for `array[index] = value`.
+    /// fields : None
+    ///     For zarr-python's sake: swath writes all fields of an element, and refuses to select some.
+    ///
+    /// Raises
+    /// ------
+    /// OutOfBoundsError, UnsupportedSelectionError
+    ///     As for reading. IndexErrors too.
+    /// InvalidError, CorruptError, UnsupportedError, StorageError
+    ///     As for `array[index] = value`.
+    #[pyo3(signature = (selection, value, *, fields = None))]
+    fn set_coordinate_selection(
+        &self,
+        py: Python<'_>,
+        selection: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+        fields: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        self.set_by(py, Way::Points, selection, value, fields)
+    }
+
+    /// Write the elements for which a mask is true, in C order.
+    ///
+    /// Parameters
+    /// ----------
+    /// mask : numpy.ndarray or list
+    ///     Booleans, of the array's shape.
+    /// value : array_like
+    ///     What to write, as for `array[index] = value`.
+    /// fields : None
+    ///     For zarr-python's sake: swath writes all fields of an element, and refuses to select some.
+    ///
+    /// Raises
+    /// ------
+    /// OutOfBoundsError, UnsupportedSelectionError
+    ///     As for reading. IndexErrors too.
+    /// InvalidError, CorruptError, UnsupportedError, StorageError
+    ///     As for `array[index] = value`.
+    #[pyo3(signature = (mask, value, *, fields = None))]
+    fn set_mask_selection(
+        &self,
+        py: Python<'_>,
+        mask: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+        fields: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        self.set_by(py, Way::Mask, mask, value, fields)
+    }
+
+    /// Write stored chunks: see `blocks`.
+    ///
+    /// Parameters
+    /// ----------
+    /// selection : int, slice, Ellipsis, or a tuple of them
+    ///     As for `array.blocks[selection]`.
+    /// value : array_like
+    ///     What to write, as for `array[index] = value`.
+    /// fields : None
+    ///     For zarr-python's sake: swath writes all fields of an element, and refuses to select some.
+    ///
+    /// Raises
+    /// ------
+    /// OutOfBoundsError, UnsupportedSelectionError
+    ///     As for reading. IndexErrors too.
+    /// InvalidError, CorruptError, UnsupportedError, StorageError
+    ///     As for `array[index] = value`.
+    #[pyo3(signature = (selection, value, *, fields = None))]
+    fn set_block_selection(
+        &self,
+        py: Python<'_>,
+        selection: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+        fields: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        self.set_by(py, Way::Blocks, selection, value, fields)
     }
 
     /// Read the whole array, for NumPy: `numpy.asarray(array)`.

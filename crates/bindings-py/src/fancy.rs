@@ -26,6 +26,10 @@ impl Entry {
         matches!(self, Entry::List(IndexList::Integers(..)))
     }
 
+    fn is_ellipsis(&self) -> bool {
+        matches!(self, Entry::Plain(AxisSelection::Ellipsis))
+    }
+
     fn is_list(&self) -> bool {
         matches!(self, Entry::List(_))
     }
@@ -56,7 +60,8 @@ impl Parser<'_> {
         let mut entries = Vec::with_capacity(tuple.len());
         for entry in tuple.iter_borrowed() {
             // Two lists of Python's in one are no index.
-            let found = self.known(&entry, entries.len(), Strictness::Uniform)?;
+            let axis = self.axis(entries.len(), tuple.len(), entries.iter().any(Entry::is_ellipsis));
+            let found = self.known(&entry, axis, Strictness::Uniform)?;
             entries.push(found.ok_or_else(|| self.unsupported(&entry, PLAIN))?);
         }
         let lists = entries.iter().filter(|entry| entry.is_list()).count();
@@ -64,7 +69,7 @@ impl Parser<'_> {
         if is_whole && entries.iter().all(|entry| entry.is_index() || entry.is_integers()) {
             return self.pointed(index, entries);
         }
-        let has_ellipsis = entries.iter().any(|entry| matches!(entry, Entry::Plain(AxisSelection::Ellipsis)));
+        let has_ellipsis = entries.iter().any(Entry::is_ellipsis);
         if is_whole && lists == entries.len() || lists <= 1 && !has_ellipsis {
             return self.crossed(index, entries);
         }
@@ -107,8 +112,9 @@ impl Parser<'_> {
     /// What `a.blocks[index]` selects.
     pub(crate) fn blocks(&self, index: &Bound<'_, PyAny>) -> PyResult<Selection> {
         let py = index.py();
-        let mut axes = Vec::new();
-        for (number, entry) in self.tuple(index)?.iter().enumerate() {
+        let (mut axes, tuple) = (Vec::new(), self.tuple(index)?);
+        for (number, entry) in tuple.iter().enumerate() {
+            let axis = self.axis(number, tuple.len(), axes.contains(&AxisSelection::Ellipsis));
             let found = match entry.cast::<PySlice>() {
                 Ok(slice) => {
                     let part = |name| entry.getattr(name)?.extract::<Option<i64>>();
@@ -120,7 +126,7 @@ impl Parser<'_> {
                         _ => return Err(self.unsupported(slice, BLOCKS)),
                     }
                 }
-                Err(_) => self.entry(&entry, number)?,
+                Err(_) => self.entry(&entry, axis)?,
             };
             axes.push(found.ok_or_else(|| self.unsupported(&entry, BLOCKS))?);
         }
@@ -142,12 +148,18 @@ impl Parser<'_> {
 
     /// The entries of an index; `wanted` says which do.
     fn each(&self, index: &Bound<'_, PyAny>, wanted: &str) -> PyResult<Vec<Entry>> {
-        let mut entries = Vec::new();
-        for entry in self.tuple(index)?.iter() {
-            let found = self.known(&entry, entries.len(), Strictness::Any)?;
+        let (mut entries, tuple) = (Vec::new(), self.tuple(index)?);
+        for entry in tuple.iter() {
+            let axis = self.axis(entries.len(), tuple.len(), entries.iter().any(Entry::is_ellipsis));
+            let found = self.known(&entry, axis, Strictness::Any)?;
             entries.push(found.ok_or_else(|| self.unsupported(&entry, wanted))?);
         }
         Ok(entries)
+    }
+
+    /// The axis that entry `number` of so many is of. Behind an ellipsis, axes count from the last.
+    fn axis(&self, number: usize, entries: usize, is_behind: bool) -> usize {
+        if is_behind { (self.shape.len() + number).saturating_sub(entries) } else { number }
     }
 
     fn known(

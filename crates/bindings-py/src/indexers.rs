@@ -43,6 +43,15 @@ macro_rules! indexer {
             ) -> PyResult<Bound<'py, PyUntypedArray>> {
                 self.0.get().read_by(py, $way, index, None)
             }
+
+            fn __setitem__(
+                &self,
+                py: Python<'_>,
+                index: &Bound<'_, PyAny>,
+                value: &Bound<'_, PyAny>,
+            ) -> PyResult<()> {
+                self.0.get().write_by(py, $way, index, value)
+            }
         }
     };
 }

@@ -115,22 +115,33 @@ pub(crate) fn basic<'py>(
     index: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let selection = basic_selection(py, opened, index)?;
+    match out {
+        None => item(py, opened, index),
+        Some(_) => one(py, opened, &selection, out)?.into_bound_py_any(py),
+    }
+}
+
+/// The selection that an index by integers, slices and `...` stands for; any other is refused.
+pub(crate) fn basic_selection(
+    py: Python<'_>,
+    opened: &Opened,
+    index: &Bound<'_, PyAny>,
+) -> PyResult<Selection> {
     let mut axes = Vec::new();
     if opened.parse(index, &mut axes)?.is_some() {
         let message = "not supported: a basic selection by lists or arrays; integers, slices and `...` do";
         return Err(error(py, Class::UnsupportedSelection, message, &opened.name));
     }
-    match out {
-        None => item(py, opened, index),
-        Some(_) => one(py, opened, &Selection::new(axes), out)?.into_bound_py_any(py),
-    }
+    Ok(Selection::new(axes))
 }
 
 /// Refuses to select fields.
 pub(crate) fn refuse_fields(opened: &Opened, fields: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     match fields {
         Some(fields) if fields.is_truthy()? => {
-            let message = "not supported: a selection by fields; all fields of an element are read";
+            let message =
+                "not supported: a selection by fields; all fields of an element are read and written";
             Err(error(fields.py(), Class::UnsupportedSelection, message, &opened.name))
         }
         _ => Ok(()),

@@ -20,12 +20,6 @@ pub(crate) fn require_writable(py: Python<'_>, location: &Location) -> PyResult<
     Err(error(py, Class::Invalid, message, &location.name()))
 }
 
-/// The error of writing by lists or masks.
-pub(crate) fn refused_selection(py: Python<'_>, name: &str) -> PyErr {
-    let message = "writing by lists, arrays or masks: wanted integers, slices and `...`";
-    error(py, Class::UnsupportedSelection, message, name)
-}
-
 /// `array[index] = value`.
 pub(crate) fn assign(
     py: Python<'_>,

@@ -418,14 +418,6 @@ def test_killed_writers_leave_whole_objects(tmp_path, shards):
     assert all(name.isdigit() or name == "zarr.json" or name.startswith(".swath-part-") for name in names)
 
 
-@pytest.mark.parametrize("index", [[0, 2], np.array([True] * 4), ([0, 1], [1, 2]), np.ones((4, 4), bool)])
-def test_lists_and_masks_are_not_written_through(tmp_path, index):
-    array = swath.create_array(tmp_path / "a.zarr", shape=(4, 4), dtype="i4", chunks=(2, 2))
-    with pytest.raises(swath.UnsupportedSelectionError, match=r"a\.zarr.*lists"):
-        array[index] = 1
-    assert not np.any(array[...])
-
-
 def test_strings_of_any_length_are_not_written(tmp_path):
     with pytest.raises(swath.UnsupportedError, match="string"):
         swath.create_array(tmp_path / "a.zarr", shape=(3,), dtype="string")

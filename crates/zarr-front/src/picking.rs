@@ -28,7 +28,7 @@ impl Room {
         }
         let max = self.max;
         Err(Error::unsupported(format!(
-            "a read whose plan takes more than {max} bytes (the limit `plan_bytes_max`): read it in parts"
+            "a selection whose plan takes more than {max} bytes (the limit `plan_bytes_max`): take it in parts"
         )))
     }
 

@@ -130,14 +130,14 @@ impl ShardCode {
         axes.reverse();
         let towards = |from_shard| {
             let axis = |(count, shard, chunk): &(usize, isize, isize)| match from_shard {
-                true => CopyAxis { count: *count, source_stride: *shard, target_stride: *chunk },
-                false => CopyAxis { count: *count, source_stride: *chunk, target_stride: *shard },
+                true => CopyAxis::Even { count: *count, source_stride: *shard, target_stride: *chunk },
+                false => CopyAxis::Even { count: *count, source_stride: *chunk, target_stride: *shard },
             };
             axes.iter().map(axis).collect::<Vec<CopyAxis>>()
         };
         match way {
-            Way::Out { shard, chunk } => copy_box(&towards(true), element, (shard, start), (chunk, 0)),
-            Way::In { chunk, shard } => copy_box(&towards(false), element, (chunk, 0), (shard, start)),
+            Way::Out { shard, chunk } => copy_box(towards(true), element, (shard, start), (chunk, 0)),
+            Way::In { chunk, shard } => copy_box(towards(false), element, (chunk, 0), (shard, start)),
         }
     }
 }

@@ -1,22 +1,32 @@
 //! Copying boxes of elements between two pieces of memory, each with strides of its own.
 
-/// One axis of a copy: how many elements, and how many bytes apart they are in both memories.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CopyAxis {
-    pub(crate) count: usize,
-    pub(crate) source_stride: isize,
-    pub(crate) target_stride: isize,
+/// One axis of a copy.
+#[derive(Clone, Debug)]
+pub(crate) enum CopyAxis {
+    /// So many elements, so many bytes apart in both memories.
+    Even { count: usize, source_stride: isize, target_stride: isize },
+    /// Elements at these distances in bytes from the first of the axis, in the source and in the target.
+    Listed(Vec<(isize, isize)>),
+}
+
+impl CopyAxis {
+    fn count(&self) -> usize {
+        match self {
+            CopyAxis::Even { count, .. } => *count,
+            CopyAxis::Listed(places) => places.len(),
+        }
+    }
 }
 
 /// Copies elements of `element` bytes each, from `source` at `from` on to `target` at `to` on; the last of `axes` runs
 /// fastest. `None` where an element lies outside either memory: what was copied by then is not defined.
 pub(crate) fn copy_box(
-    axes: &[CopyAxis],
+    axes: Vec<CopyAxis>,
     element: usize,
     (source, from): (&[u8], usize),
     (target, to): (&mut [u8], usize),
 ) -> Option<()> {
-    if axes.iter().any(|axis| axis.count == 0) {
+    if axes.iter().any(|axis| axis.count() == 0) {
         return Some(());
     }
     let (axes, run) = merged(axes, element)?;
@@ -31,13 +41,17 @@ pub(crate) fn copy_box(
 }
 
 /// The axes that are left once those whose elements follow each other in both memories are one run, and its bytes.
-fn merged(axes: &[CopyAxis], element: usize) -> Option<(Vec<CopyAxis>, usize)> {
+fn merged(axes: Vec<CopyAxis>, element: usize) -> Option<(Vec<CopyAxis>, usize)> {
     let (mut left, mut run) = (Vec::with_capacity(axes.len()), element);
-    for axis in axes.iter().rev().filter(|axis| axis.count != 1) {
-        let is_run = left.is_empty() && [axis.source_stride, axis.target_stride] == [run.cast_signed(); 2];
-        match is_run {
-            true => run = run.checked_mul(axis.count)?,
-            false => left.push(*axis),
+    for axis in axes.into_iter().rev() {
+        match axis {
+            CopyAxis::Even { count: 1, .. } => {}
+            CopyAxis::Even { count, source_stride, target_stride }
+                if left.is_empty() && [source_stride, target_stride] == [run.cast_signed(); 2] =>
+            {
+                run = run.checked_mul(count)?;
+            }
+            axis => left.push(axis),
         }
     }
     left.reverse();
@@ -57,10 +71,19 @@ fn nest<const RUN: usize>(
         target.get_mut(to..to.checked_add(run)?)?.copy_from_slice(found);
         return Some(());
     };
-    for number in 0..axis.count {
+    let (count, source_stride, target_stride) = match axis {
+        CopyAxis::Even { count, source_stride, target_stride } => (*count, *source_stride, *target_stride),
+        CopyAxis::Listed(places) => {
+            return places.iter().try_for_each(|(source_place, target_place)| {
+                let from = from.checked_add_signed(*source_place)?;
+                nest::<RUN>(inner, run, (source, from), (&mut *target, to.checked_add_signed(*target_place)?))
+            });
+        }
+    };
+    for number in 0..count {
         if number != 0 {
-            from = from.checked_add_signed(axis.source_stride)?;
-            to = to.checked_add_signed(axis.target_stride)?;
+            from = from.checked_add_signed(source_stride)?;
+            to = to.checked_add_signed(target_stride)?;
         }
         if inner.is_empty() {
             let found = source.get(from..from.checked_add(run)?)?;
@@ -97,7 +120,7 @@ mod tests {
     use super::*;
 
     fn axis(count: usize, source_stride: isize, target_stride: isize) -> CopyAxis {
-        CopyAxis { count, source_stride, target_stride }
+        CopyAxis::Even { count, source_stride, target_stride }
     }
 
     #[test]
@@ -105,27 +128,40 @@ mod tests {
         let source: Vec<u8> = (0..24).collect();
         let mut target = vec![0; 24];
         // A transpose of 2 by 3 elements of 4 bytes.
-        copy_box(&[axis(2, 12, 4), axis(3, 4, 8)], 4, (&source, 0), (&mut target, 0)).unwrap();
+        copy_box(vec![axis(2, 12, 4), axis(3, 4, 8)], 4, (&source, 0), (&mut target, 0)).unwrap();
         assert_eq!(target[..12], [0, 1, 2, 3, 12, 13, 14, 15, 4, 5, 6, 7]);
         // All of it in one run; backwards; and one element again and again.
-        copy_box(&[axis(2, 12, 12), axis(12, 1, 1)], 1, (&source, 0), (&mut target, 0)).unwrap();
+        copy_box(vec![axis(2, 12, 12), axis(12, 1, 1)], 1, (&source, 0), (&mut target, 0)).unwrap();
         assert_eq!(target, source);
-        copy_box(&[axis(8, -3, 3)], 3, (&source, 21), (&mut target, 0)).unwrap();
+        copy_box(vec![axis(8, -3, 3)], 3, (&source, 21), (&mut target, 0)).unwrap();
         assert_eq!(target[..6], [21, 22, 23, 18, 19, 20]);
-        copy_box(&[axis(12, 0, 2)], 2, (&source, 4), (&mut target, 0)).unwrap();
+        copy_box(vec![axis(12, 0, 2)], 2, (&source, 4), (&mut target, 0)).unwrap();
         assert!(
             is_repeated(&target, &[4, 5]) && !is_repeated(&target, &[5, 4]) && !is_repeated(&source, &[0])
         );
     }
 
     #[test]
+    fn listed_elements_are_copied() {
+        let source: Vec<u8> = (0..12).collect();
+        let mut target = [99; 12];
+        // Rows 2 and 0 to rows 0 and 1; of three columns of two bytes the last and the first.
+        let (rows, columns) = (vec![(6, 0), (0, 4)], vec![(4, 0), (0, 2)]);
+        let axes = vec![CopyAxis::Listed(rows.clone()), CopyAxis::Listed(columns)];
+        copy_box(axes, 2, (&source, 0), (&mut target, 0)).unwrap();
+        assert_eq!(target[..9], [10, 11, 6, 7, 4, 5, 0, 1, 99]);
+        copy_box(vec![CopyAxis::Listed(rows), axis(4, 1, 1)], 1, (&source, 0), (&mut target, 0)).unwrap();
+        assert_eq!(target[..9], [6, 7, 8, 9, 0, 1, 2, 3, 99]);
+    }
+
+    #[test]
     fn what_lies_outside_is_refused() {
         let mut target = [0; 8];
-        for (axes, from) in [([axis(3, 4, 2)], 0), ([axis(2, -1, 2)], 0), ([axis(5, 1, 2)], 0)] {
-            assert!(copy_box(&axes, 2, (&[0; 8], from), (&mut target, 0)).is_none(), "{axes:?}");
+        for axis in [axis(3, 4, 2), axis(2, -1, 2), axis(5, 1, 2), CopyAxis::Listed(vec![(0, 0), (7, 0)])] {
+            assert!(copy_box(vec![axis.clone()], 2, (&[0; 8], 0), (&mut target, 0)).is_none(), "{axis:?}");
         }
-        assert!(copy_box(&[], 9, (&[0; 8], 0), (&mut target, 0)).is_none());
-        assert!(copy_box(&[axis(0, 99, 99)], 9, (&[0; 8], 99), (&mut target, 99)).is_some());
+        assert!(copy_box(vec![], 9, (&[0; 8], 0), (&mut target, 0)).is_none());
+        assert!(copy_box(vec![axis(0, 99, 99)], 9, (&[0; 8], 99), (&mut target, 99)).is_some());
     }
 
     #[test]

@@ -171,7 +171,7 @@ class Array:
     ) -> npt.NDArray[Any] | list[npt.NDArray[Any]]: ...
     @property
     def oindex(self) -> OIndex:
-        """Read along each axis by itself: `array.oindex[...]`.
+        """Read along each axis by itself, and write: `array.oindex[...]`.
 
         Takes integers, slices with positive steps, one `...`, and lists or arrays with one axis: of
         integers in any order, repeated or negative, or of booleans, as long as the axis. The result has an
@@ -185,7 +185,7 @@ class Array:
 
     @property
     def vindex(self) -> VIndex:
-        """Read single elements: `array.vindex[...]`.
+        """Read single elements, and write them: `array.vindex[...]`.
 
         Takes an integer, or a list or array of integers, for every axis, matched in shape as NumPy does;
         or one array of booleans of the array's shape. The result has the shape that the indexes have
@@ -199,7 +199,7 @@ class Array:
 
     @property
     def blocks(self) -> BlockIndex:
-        """Read stored chunks, or shards where there are some: `array.blocks[...]`.
+        """Read stored chunks, or shards where there are some, and write them: `array.blocks[...]`.
 
         Takes integers and slices without steps, which count chunks. The result has every axis.
 
@@ -346,6 +346,114 @@ class Array:
             There is no such chunk, or the selection holds anything else. IndexErrors too.
         InvalidError, CorruptError, StorageError
             As `read`.
+        """
+
+    def set_basic_selection(
+        self, selection: BasicIndex, value: npt.ArrayLike, *, fields: None = None
+    ) -> None:
+        """Write to what integers, slices and `...` select.
+
+        Parameters
+        ----------
+        selection : int, slice, Ellipsis, or a tuple of them
+            As for `array[selection]`.
+        value : array_like
+            What to write, as for `array[index] = value`.
+        fields : None
+            For zarr-python's sake: swath writes all fields of an element, and refuses to select some.
+
+        Raises
+        ------
+        OutOfBoundsError, UnsupportedSelectionError
+            As for reading. IndexErrors too.
+        InvalidError, CorruptError, UnsupportedError, StorageError
+            As for `array[index] = value`.
+        """
+
+    def set_orthogonal_selection(
+        self, selection: Index, value: npt.ArrayLike, *, fields: None = None
+    ) -> None:
+        """Write along each axis by itself: see `oindex`.
+
+        Parameters
+        ----------
+        selection : int, slice, Ellipsis, list, numpy.ndarray, or a tuple of them
+            As for `array.oindex[selection]`.
+        value : array_like
+            What to write, as for `array[index] = value`.
+        fields : None
+            For zarr-python's sake: swath writes all fields of an element, and refuses to select some.
+
+        Raises
+        ------
+        OutOfBoundsError, UnsupportedSelectionError
+            As for reading. IndexErrors too.
+        InvalidError, CorruptError, UnsupportedError, StorageError
+            As for `array[index] = value`.
+        """
+
+    def set_coordinate_selection(
+        self, selection: PointIndex, value: npt.ArrayLike, *, fields: None = None
+    ) -> None:
+        """Write single elements by their indexes: see `vindex`.
+
+        Parameters
+        ----------
+        selection : int, list, numpy.ndarray, or a tuple of them
+            One entry for every axis, as for `array.vindex[selection]`.
+        value : array_like
+            What to write, as for `array[index] = value`.
+        fields : None
+            For zarr-python's sake: swath writes all fields of an element, and refuses to select some.
+
+        Raises
+        ------
+        OutOfBoundsError, UnsupportedSelectionError
+            As for reading. IndexErrors too.
+        InvalidError, CorruptError, UnsupportedError, StorageError
+            As for `array[index] = value`.
+        """
+
+    def set_mask_selection(self, mask: Mask, value: npt.ArrayLike, *, fields: None = None) -> None:
+        """Write the elements for which a mask is true, in C order.
+
+        Parameters
+        ----------
+        mask : numpy.ndarray or list
+            Booleans, of the array's shape.
+        value : array_like
+            What to write, as for `array[index] = value`.
+        fields : None
+            For zarr-python's sake: swath writes all fields of an element, and refuses to select some.
+
+        Raises
+        ------
+        OutOfBoundsError, UnsupportedSelectionError
+            As for reading. IndexErrors too.
+        InvalidError, CorruptError, UnsupportedError, StorageError
+            As for `array[index] = value`.
+        """
+
+    def set_block_selection(
+        self, selection: BasicIndex, value: npt.ArrayLike, *, fields: None = None
+    ) -> None:
+        """Write stored chunks: see `blocks`.
+
+        Parameters
+        ----------
+        selection : int, slice, Ellipsis, or a tuple of them
+            As for `array.blocks[selection]`.
+        value : array_like
+            What to write, as for `array[index] = value`.
+        fields : None
+            For zarr-python's sake: swath writes all fields of an element, and refuses to select some.
+
+        Raises
+        ------
+        OutOfBoundsError, UnsupportedSelectionError
+            As for reading. IndexErrors too.
+        InvalidError, CorruptError, UnsupportedError, StorageError
+            As for `array[index] = value`.
         """
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
@@ -846,6 +954,9 @@ class OIndex:
     def __getitem__(self, index: Index, /) -> npt.NDArray[Any]:
         """Return self[key]."""
 
+    def __setitem__(self, index: Index, value: npt.ArrayLike, /) -> None:
+        """Set self[key] to value."""
+
 @final
 class VIndex:
     """Selects single elements, by points or a mask: `array.vindex[...]`.
@@ -859,6 +970,9 @@ class VIndex:
     def __getitem__(self, index: PointIndex | Mask, /) -> npt.NDArray[Any]:
         """Return self[key]."""
 
+    def __setitem__(self, index: PointIndex | Mask, value: npt.ArrayLike, /) -> None:
+        """Set self[key] to value."""
+
 @final
 class BlockIndex:
     """Selects stored chunks, shards where there are some: `array.blocks[...]`.
@@ -871,6 +985,9 @@ class BlockIndex:
 
     def __getitem__(self, index: BasicIndex, /) -> npt.NDArray[Any]:
         """Return self[key]."""
+
+    def __setitem__(self, index: BasicIndex, value: npt.ArrayLike, /) -> None:
+        """Set self[key] to value."""
 
 @final
 class Info:

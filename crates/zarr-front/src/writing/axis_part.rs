@@ -1,111 +1,58 @@
 //! What a write puts into a box of elements along one axis.
 
-use crate::ResolvedAxis;
+use super::listed_part::{AxisList, ListedPart};
+use super::stepped_part::SteppedPart;
 
-/// Elements `number..number + count` of a selection, along one axis: they lie at `first`, `first + step`, ... of a box (an
-/// array, an object, a chunk), all within it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct AxisPart {
-    /// The first of them, counted along the selection.
-    pub(super) number: u64,
-    pub(super) count: u64,
-    pub(super) first: u64,
-    pub(super) step: i64,
+/// All that a selection takes of an axis of the array.
+#[derive(Debug)]
+pub(super) enum WholeAxis {
+    Stepped(SteppedPart),
+    Listed(AxisList),
 }
 
-impl AxisPart {
-    /// All that a selection takes of an axis of the array.
-    pub(super) fn whole(axis: &ResolvedAxis) -> AxisPart {
-        AxisPart { number: 0, count: axis.count, first: axis.start, step: axis.step }
+/// What a selection takes of an axis of a box: an object, or a chunk.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum AxisPart<'a> {
+    Stepped(SteppedPart),
+    Listed(ListedPart<'a>),
+}
+
+impl WholeAxis {
+    /// Objects of `extent` elements each that the axis's elements lie in.
+    pub(super) fn object_count(&self, extent: u64) -> u64 {
+        match self {
+            WholeAxis::Stepped(part) => part.object_count(extent),
+            WholeAxis::Listed(list) => list.object_count(),
+        }
     }
 
+    /// The coordinate of one of those objects, and what lies in it.
+    pub(super) fn object(&self, number: u64, extent: u64) -> Option<(u64, AxisPart<'_>)> {
+        match self {
+            WholeAxis::Stepped(part) => {
+                part.object(number, extent).map(|(coordinate, part)| (coordinate, AxisPart::Stepped(part)))
+            }
+            WholeAxis::Listed(list) => {
+                list.object(number).map(|(coordinate, part)| (coordinate, AxisPart::Listed(part)))
+            }
+        }
+    }
+}
+
+impl<'a> AxisPart<'a> {
     /// What lies in `start..start + len` of the box, as a part of that box; `None` where nothing does.
-    pub(super) fn within(&self, start: u64, len: u64) -> Option<AxisPart> {
-        let (end, stride) = (start.saturating_add(len), self.stride());
-        let last = end.checked_sub(1)?;
-        let is_backward = self.step < 0;
-        let skipped = match is_backward {
-            false => start.saturating_sub(self.first).div_ceil(stride),
-            true => self.first.saturating_sub(last).div_ceil(stride),
-        };
-        let left = self.count.checked_sub(skipped).filter(|left| *left != 0)?;
-        // An element of the selection, so that neither overflows.
-        let first = match is_backward {
-            false => self.first + skipped * stride,
-            true => self.first - skipped * stride,
-        };
-        let room = match is_backward {
-            false => last.checked_sub(first)? / stride,
-            true => first.checked_sub(start)? / stride,
-        };
-        let count = left.min(room.saturating_add(1));
-        Some(AxisPart { number: self.number + skipped, count, first: first - start, step: self.step })
+    pub(super) fn within(&self, start: u64, len: u64) -> Option<AxisPart<'a>> {
+        match self {
+            AxisPart::Stepped(part) => part.within(start, len).map(AxisPart::Stepped),
+            AxisPart::Listed(part) => part.within(start, len).map(AxisPart::Listed),
+        }
     }
 
     /// Whether every element of a box of so many is written.
     pub(super) fn covers(&self, len: u64) -> bool {
-        self.count == len && (self.stride() == 1 || len == 1)
-    }
-
-    /// Objects of `extent` elements each that the part lies in.
-    pub(super) fn object_count(&self, extent: u64) -> u64 {
-        let Some(last) = self.count.checked_sub(1) else { return 0 };
-        if extent <= self.stride() {
-            return self.count;
-        }
-        (self.element(last) / extent).abs_diff(self.first / extent) + 1
-    }
-
-    /// The coordinate of one of those objects, and what lies in it.
-    pub(super) fn object(&self, number: u64, extent: u64) -> Option<(u64, AxisPart)> {
-        let coordinate = if extent <= self.stride() {
-            self.element(number) / extent
-        } else if self.step < 0 {
-            (self.first / extent).checked_sub(number)?
-        } else {
-            self.first / extent + number
-        };
-        Some((coordinate, self.within(coordinate.checked_mul(extent)?, extent)?))
-    }
-
-    fn element(&self, number: u64) -> u64 {
-        match self.step < 0 {
-            false => self.first + number * self.stride(),
-            true => self.first - number * self.stride(),
-        }
-    }
-
-    fn stride(&self) -> u64 {
-        self.step.unsigned_abs().max(1)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn elements(part: &AxisPart, start: u64) -> Vec<(u64, u64)> {
-        (0..part.count).map(|number| (part.number + number, start + part.element(number))).collect()
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn objects_have_each_element_once(first in 0u64..40, count in 0u64..20, step in -7i64..8, extent in 1u64..9) {
-            let step = if step == 0 { 1 } else { step };
-            let count = if step < 0 { count.min(first / step.unsigned_abs() + 1) } else { count };
-            let whole = AxisPart { number: 0, count, first, step };
-            let mut found = Vec::new();
-            for number in 0..whole.object_count(extent) {
-                let (coordinate, part) = whole.object(number, extent).unwrap();
-                proptest::prop_assert!(part.first < extent && part.count != 0);
-                let covered = part.covers(extent);
-                let distinct: std::collections::BTreeSet<u64> =
-                    elements(&part, 0).into_iter().map(|(_, element)| element).collect();
-                proptest::prop_assert!(distinct.iter().all(|element| *element < extent));
-                proptest::prop_assert_eq!(covered, distinct.len() as u64 == extent);
-                found.extend(elements(&part, coordinate * extent));
-            }
-            proptest::prop_assert_eq!(found, elements(&whole, 0));
+        match self {
+            AxisPart::Stepped(part) => part.covers(len),
+            AxisPart::Listed(part) => part.covers(len),
         }
     }
 }

@@ -2,12 +2,14 @@
 
 use super::axis_part::AxisPart;
 use super::elements::Spread;
+use super::listed_part::Pick;
 use super::options::EmptyChunks;
+use super::placed::Placed;
 use crate::compiled::Compiled;
 use crate::metadata::{ArrayMetadata, ZarrFormat};
 use crate::strided_copy::{CopyAxis, copy_box, is_repeated, repeat};
 use crate::{Error, ErrorKind};
-use swath_codecs::Scratch;
+use swath_codecs::{Picks, Scratch};
 
 /// What a write is of: an array, and the elements that are put into it.
 #[derive(Clone, Copy)]
@@ -17,20 +19,22 @@ pub(super) struct Subject<'a> {
     /// Whether chunks of nothing but the fill value are left out.
     pub(super) omits_empty: bool,
     pub(super) source: &'a Spread<'a>,
+    /// Which element of the source goes where, where elements are named one by one.
+    pub(super) picks: Option<&'a Picks>,
 }
 
 impl<'a> Subject<'a> {
     pub(super) fn new(
         metadata: &'a ArrayMetadata,
         compiled: &'a Compiled,
-        source: &'a Spread<'a>,
+        (source, picks): (&'a Spread<'a>, Option<&'a Picks>),
         empty_chunks: EmptyChunks,
     ) -> Subject<'a> {
         // What a v2 array without a fill value reads where nothing is stored is not defined, so all is stored.
         let is_defined = metadata.zarr_format() == ZarrFormat::V3
             || metadata.document().get("fill_value").is_some_and(|value| !value.is_null());
         let omits_empty = is_defined && empty_chunks == EmptyChunks::Omit;
-        Subject { compiled, fill: metadata.fill_value().bytes(), omits_empty, source }
+        Subject { compiled, fill: metadata.fill_value().bytes(), omits_empty, source, picks }
     }
 }
 
@@ -47,16 +51,16 @@ impl<'a> ChunkEncoder<'a> {
         ChunkEncoder { subject, scratch: Scratch::default(), chunk: Vec::new(), encoded: Vec::new() }
     }
 
-    /// The stored bytes of a chunk that `parts` are put into; `None` where it is not to be stored. Elements that are not
+    /// The stored bytes of a chunk that something is put into; `None` where it is not to be stored. Elements that are not
     /// written come from `stored`, or are the fill value.
     pub(super) fn encode(
         &mut self,
-        parts: &[AxisPart],
+        placed: Placed<'_>,
         stored: Option<&[u8]>,
     ) -> Result<Option<&[u8]>, Error> {
         let Subject { compiled, fill, omits_empty, .. } = self.subject;
-        let is_whole = covers(parts, &compiled.chunk_shape);
-        let chunk = match own_run(&self.subject, parts).filter(|_| is_whole) {
+        let is_whole = placed.covers(&compiled.chunk_shape);
+        let chunk = match own_run(&self.subject, placed).filter(|_| is_whole) {
             Some(run) => run,
             None => {
                 self.chunk.resize(compiled.chain.decoded_len(), 0);
@@ -67,7 +71,7 @@ impl<'a> ChunkEncoder<'a> {
                     None if is_whole => {}
                     None => repeat(&mut self.chunk, fill),
                 }
-                put(&self.subject, parts, &mut self.chunk).ok_or_else(outside)?;
+                put(&self.subject, placed, &mut self.chunk).ok_or_else(outside)?;
                 &self.chunk
             }
         };
@@ -91,54 +95,84 @@ impl<'a> ChunkEncoder<'a> {
     }
 }
 
-/// Whether every element of a box of these extents is written.
-pub(super) fn covers(parts: &[AxisPart], extents: &[u64]) -> bool {
-    parts.iter().zip(extents).all(|(part, extent)| part.covers(*extent))
-}
-
 /// The bytes of a whole chunk, where they lie in the source as they do in a chunk.
-fn own_run<'a>(subject: &Subject<'a>, parts: &[AxisPart]) -> Option<&'a [u8]> {
+fn own_run<'a>(subject: &Subject<'a>, placed: Placed<'_>) -> Option<&'a [u8]> {
+    let Placed::Box(parts) = placed else { return None };
     let (compiled, source) = (subject.compiled, subject.source);
-    let mut run = subject.fill.len();
+    let (mut run, mut start) = (subject.fill.len(), source.first);
     for ((part, stride), extent) in parts.iter().zip(&source.strides).zip(&compiled.chunk_shape).rev() {
+        let AxisPart::Stepped(part) = part else { return None };
         let is_run = part.count == 1 || (part.step == 1 && *stride == run.cast_signed());
         if part.count != *extent || !is_run {
             return None;
         }
         run = run.checked_mul(usize::try_from(part.count).ok()?)?;
+        start = start.checked_add_signed(distance(part.number, *stride)?)?;
     }
-    let start = source_start(subject, parts)?;
     source.bytes.get(start..start.checked_add(run)?)
 }
 
-/// Where the first element of `parts` lies in the source.
-fn source_start(subject: &Subject<'_>, parts: &[AxisPart]) -> Option<usize> {
-    let mut start = subject.source.first;
-    for (part, stride) in parts.iter().zip(&subject.source.strides) {
-        start = start.checked_add_signed(isize::try_from(part.number).ok()?.checked_mul(*stride)?)?;
-    }
-    Some(start)
+/// Bytes from element 0 to another, along an axis.
+fn distance(number: u64, stride: isize) -> Option<isize> {
+    isize::try_from(number).ok()?.checked_mul(stride)
 }
 
 /// Copies what is written of a chunk into its memory.
-fn put(subject: &Subject<'_>, parts: &[AxisPart], chunk: &mut [u8]) -> Option<()> {
-    let element = subject.fill.len();
+fn put(subject: &Subject<'_>, placed: Placed<'_>, chunk: &mut [u8]) -> Option<()> {
+    match placed {
+        Placed::Box(parts) => put_box(subject, parts, chunk),
+        Placed::Tiles(tiles) => tiles.iter().try_for_each(|tile| put_tile(subject, *tile, chunk)),
+    }
+}
+
+fn put_box(subject: &Subject<'_>, parts: &[AxisPart<'_>], chunk: &mut [u8]) -> Option<()> {
+    let (element, source) = (subject.fill.len(), subject.source);
     let mut axes = Vec::with_capacity(parts.len());
-    let (mut stride, mut to) = (element, 0usize);
-    let each = parts.iter().zip(&subject.source.strides).zip(&subject.compiled.chunk_shape);
+    let (mut stride, mut from, mut to) = (element, source.first, 0usize);
+    let each = parts.iter().zip(&source.strides).zip(&subject.compiled.chunk_shape);
     for ((part, source_stride), extent) in each.rev() {
-        let step = isize::try_from(part.step).ok()?;
-        axes.push(CopyAxis {
-            count: usize::try_from(part.count).ok()?,
-            source_stride: *source_stride,
-            target_stride: stride.cast_signed().checked_mul(step)?,
+        let target_stride = stride.cast_signed();
+        axes.push(match part {
+            AxisPart::Stepped(part) => {
+                from = from.checked_add_signed(distance(part.number, *source_stride)?)?;
+                to = to.checked_add(usize::try_from(part.first).ok()?.checked_mul(stride)?)?;
+                CopyAxis::Even {
+                    count: usize::try_from(part.count).ok()?,
+                    source_stride: *source_stride,
+                    target_stride: target_stride.checked_mul(isize::try_from(part.step).ok()?)?,
+                }
+            }
+            AxisPart::Listed(part) => {
+                let place = |pick: Pick| {
+                    Some((distance(pick.number, *source_stride)?, distance(pick.element, target_stride)?))
+                };
+                CopyAxis::Listed(part.picks().map(place).collect::<Option<_>>()?)
+            }
         });
-        to = to.checked_add(usize::try_from(part.first).ok()?.checked_mul(stride)?)?;
         stride = stride.checked_mul(usize::try_from(*extent).ok()?)?;
     }
     axes.reverse();
-    let from = source_start(subject, parts)?;
-    copy_box(&axes, element, (subject.source.bytes, from), (chunk, to))
+    copy_box(axes, element, (&source.bytes, from), (chunk, to))
+}
+
+/// Copies the elements of a tile, in the order in which they are named: of those of one place, the last one counts.
+fn put_tile(subject: &Subject<'_>, tile: u64, chunk: &mut [u8]) -> Option<()> {
+    let (element, source) = (subject.fill.len(), subject.source);
+    let stride = source.strides.first().copied().unwrap_or(0);
+    for (range, number) in subject.picks?.runs(tile) {
+        let count = usize::try_from(range.end.checked_sub(range.start)?).ok()?;
+        let from = source.first.checked_add_signed(distance(number, stride)?)?;
+        let to = usize::try_from(range.start).ok()?.checked_mul(element)?;
+        let target = chunk.get_mut(to..to.checked_add(count.checked_mul(element)?)?)?;
+        match stride == element.cast_signed() {
+            true => target.copy_from_slice(source.bytes.get(from..from.checked_add(target.len())?)?),
+            false => {
+                let found = source.bytes.get(from..from.checked_add(element)?)?;
+                target.chunks_exact_mut(element.max(1)).for_each(|place| place.copy_from_slice(found));
+            }
+        }
+    }
+    Some(())
 }
 
 fn outside() -> Error {

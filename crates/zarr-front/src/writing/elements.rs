@@ -1,6 +1,8 @@
 //! What is written: elements in memory, wherever each of them lies.
 
+use super::strided_copy::{CopyAxis, copy_box};
 use crate::{AxisKind, Error, ResolvedAxis};
+use std::borrow::Cow;
 
 /// Elements in the caller's memory, in this machine's byte order: a shape, and how many bytes apart neighbours are along
 /// each axis. Strides may be negative, or 0 where one element stands for many.
@@ -97,6 +99,38 @@ impl<'a> Elements<'a> {
     /// does in an assignment. Axes align at their ends; those of one element stand for any number, and those that are more
     /// than the selection's must have one element.
     pub(super) fn spread(&self, axes: &[ResolvedAxis]) -> Result<Spread<'a>, Error> {
+        let strides = self.strides_along(axes)?;
+        Ok(Spread { bytes: Cow::Borrowed(self.bytes), first: self.first, strides })
+    }
+
+    /// The same for elements that are named one by one: broadcast to the shape that they are named in, and then one behind
+    /// the other, in C order.
+    pub(super) fn spread_flat(&self, shape: &[u64], element_bytes: usize) -> Result<Spread<'a>, Error> {
+        let kept = |count: &u64| ResolvedAxis { start: 0, count: *count, step: 1, kind: AxisKind::Kept };
+        let strides = self.strides_along(&shape.iter().map(kept).collect::<Vec<_>>())?;
+        let too_many = || Error::invalid("elements that this machine's memory cannot address");
+        let (mut axes, mut run) = (Vec::with_capacity(shape.len()), element_bytes);
+        let (mut is_run, mut is_one) = (true, true);
+        for (count, source_stride) in shape.iter().zip(strides).rev() {
+            let (count, target_stride) =
+                (usize::try_from(*count).map_err(|_| too_many())?, run.cast_signed());
+            is_run &= count == 1 || source_stride == target_stride;
+            is_one &= count == 1 || source_stride == 0;
+            axes.push(CopyAxis::Even { count, source_stride, target_stride });
+            run = run.checked_mul(count).ok_or_else(too_many)?;
+        }
+        if is_run || is_one {
+            let strides = vec![if is_run { element_bytes.cast_signed() } else { 0 }];
+            return Ok(Spread { bytes: Cow::Borrowed(self.bytes), first: self.first, strides });
+        }
+        axes.reverse();
+        let mut bytes = vec![0; run];
+        copy_box(axes, element_bytes, (self.bytes, self.first), (&mut bytes, 0)).ok_or_else(too_many)?;
+        Ok(Spread { bytes: Cow::Owned(bytes), first: 0, strides: vec![element_bytes.cast_signed()] })
+    }
+
+    /// Bytes from one element to the next along each of these axes.
+    fn strides_along(&self, axes: &[ResolvedAxis]) -> Result<Vec<isize>, Error> {
         let mut strides = vec![0; axes.len()];
         let mut left = self.shape.iter().zip(&self.strides).rev();
         let mut is_broadcast = true;
@@ -116,16 +150,17 @@ impl<'a> Elements<'a> {
                 self.shape
             )));
         }
-        Ok(Spread { bytes: self.bytes, first: self.first, strides })
+        Ok(strides)
     }
 }
 
 /// Elements for every axis of an array.
 #[derive(Clone, Debug)]
 pub(super) struct Spread<'a> {
-    pub(super) bytes: &'a [u8],
+    pub(super) bytes: Cow<'a, [u8]>,
     pub(super) first: usize,
-    /// Bytes from one element of the selection to the next, along each axis of the array.
+    /// Bytes from one element of the selection to the next, along each axis of the array; of elements that are named one by
+    /// one, from one to the next.
     pub(super) strides: Vec<isize>,
 }
 

@@ -6,10 +6,11 @@ use super::elements::Elements;
 use super::options::WriteOptions;
 use super::shape_lock::ShapeLock;
 use super::stored_object::delete;
+use super::target::Target;
 use crate::metadata::{ArrayMetadata, ZarrFormat, json};
 use crate::raveling::{cell_count, unravel};
 use crate::store::join;
-use crate::{Array, Error, ErrorKind, ResolvedAxis, ResolvedSelection};
+use crate::{Array, Error, ErrorKind, ResolvedAxis};
 use serde_json::{Map, Value};
 
 /// Objects that are removed between two looks at what is left to remove.
@@ -81,7 +82,7 @@ impl Array {
         let grown = self.with_metadata(self.metadata_of(document)?)?;
         let mut axes: Vec<ResolvedAxis> = grown.resolve(&crate::Selection::all())?.axes;
         (axes[axis].start, axes[axis].count) = (own[axis], source.shape()[axis]);
-        grown.write_resolved(&ResolvedSelection { axes }, source, options)?;
+        grown.write_target(&Target::Axes(axes, Vec::new()), source, options)?;
         self.store_shape(&shape)
     }
 

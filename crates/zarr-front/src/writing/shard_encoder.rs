@@ -1,8 +1,8 @@
 //! From elements to the stored bytes of one shard: what is not written of it is copied as it is stored.
 
-use super::axis_part::AxisPart;
 use super::chunk_encoder::{ChunkEncoder, Subject};
 use super::morton::morton_order;
+use super::placed::{Entered, Entry, Placed};
 use crate::compiled::{Compiled, Level};
 use crate::metadata::IndexLocation;
 use crate::shard_index::{MISSING, ShardIndex};
@@ -13,6 +13,7 @@ use swath_ioengine::{memory_len, storage_len};
 
 /// How the entries of an array's shards lie, worked out once a write.
 pub(super) struct ShardLayout {
+    rank: usize,
     /// Of each level, the coordinates of its entries in the order in which they are stored.
     orders: Vec<Vec<u64>>,
     /// Of each level, the most bytes that the metadata promises of one entry.
@@ -33,13 +34,14 @@ impl ShardLayout {
             bytes = bytes.saturating_mul(level.entry_count).saturating_add(level.index_bytes);
         }
         entry_bytes_max.reverse();
-        Ok(ShardLayout { orders, entry_bytes_max, shard_bytes_max: bytes })
+        let rank = compiled.chunk_shape.len();
+        Ok(ShardLayout { rank, orders, entry_bytes_max, shard_bytes_max: bytes })
     }
 
     /// What the entries of a sound shard come to at most: what the metadata promises, or, where inner shards have gaps, as
     /// much as the shard itself.
     fn room(&self, shard: &Shard<'_>) -> u64 {
-        let entries = self.orders.get(shard.depth).map_or(0, |order| order.len() / shard.parts.len().max(1));
+        let entries = self.orders.get(shard.depth).map_or(0, |order| order.len() / self.rank.max(1));
         let promised = self.entry_bytes_max.get(shard.depth).copied().unwrap_or(0);
         let promised = promised.saturating_mul(storage_len(entries).max(1));
         promised.max(storage_len(shard.stored.map_or(0, <[u8]>::len)))
@@ -50,7 +52,7 @@ impl ShardLayout {
 #[derive(Clone, Copy)]
 pub(super) struct Shard<'s> {
     pub(super) depth: usize,
-    pub(super) parts: &'s [AxisPart],
+    pub(super) placed: Placed<'s>,
     pub(super) stored: Option<&'s [u8]>,
 }
 
@@ -93,16 +95,17 @@ pub(super) fn encode_shard(
     let Some((first, others)) = encoders.split_first_mut() else {
         return Err(Error::new(ErrorKind::Internal, "a shard without an encoder"));
     };
-    let Subject { compiled, .. } = first.subject;
+    let Subject { compiled, picks, .. } = first.subject;
     let Some((level, order)) = compiled.levels.get(shard.depth).zip(layout.orders.get(shard.depth)) else {
         return Err(Error::new(ErrorKind::Internal, "a shard without a level"));
     };
     let index = shard.stored.map(|stored| stored_index(level, stored, &mut first.scratch)).transpose()?;
+    let entered = Entered::new(shard.placed, level, compiled, picks);
     let count = memory_len(level.entry_count)?;
     let each = count.div_ceil(others.len() + 1).max(1);
     let run = |encoder: &mut ChunkEncoder<'_>, number: usize| {
         let range = (number * each).min(count)..((number + 1) * each).min(count);
-        encode_entries(layout, encoder, shard, index.as_ref(), (order, range))
+        encode_entries(layout, encoder, (shard, &entered), index.as_ref(), (order, range))
     };
     let runs = std::thread::scope(|scope| {
         let mut running = Vec::with_capacity(others.len());
@@ -146,39 +149,39 @@ fn stored_index(level: &Level, stored: &[u8], scratch: &mut Scratch) -> Result<S
 fn encode_entries(
     layout: &ShardLayout,
     encoder: &mut ChunkEncoder<'_>,
-    shard: &Shard<'_>,
+    (shard, entered): (&Shard<'_>, &Entered<'_>),
     index: Option<&ShardIndex>,
     (order, range): (&[u64], Range<usize>),
 ) -> Result<Entries, Error> {
     let compiled = encoder.subject.compiled;
-    let (rank, level) = (shard.parts.len(), &compiled.levels[shard.depth]);
+    let (rank, level) = (layout.rank, &compiled.levels[shard.depth]);
     let is_innermost = shard.depth + 1 == compiled.levels.len();
     let extents = level.entry_shape(&compiled.chunk_shape);
     let mut found = Entries::default();
-    let mut inner = Inner::default();
+    let mut entry = Entry::default();
     for place in range {
         let coordinates = order.get(place * rank..(place + 1) * rank).unwrap_or_default();
         let number = level.entry_number(coordinates);
         let stored = stored_entry(layout, shard, index, number)?;
         let start = found.bytes.len();
-        let is_stored = match inner.take(shard, coordinates, &extents) {
+        let is_stored = match entry.take(entered, number, (coordinates, &extents)) {
             // Nothing of it is written: its bytes stay what they are.
-            false => match stored {
+            None => match stored {
                 Some(stored) => {
                     found.copy(stored, layout.room(shard))?;
                     true
                 }
                 None => false,
             },
-            true if is_innermost => match encoder.encode(&inner.parts, stored)? {
+            Some(placed) if is_innermost => match encoder.encode(placed, stored)? {
                 Some(encoded) => {
                     found.bytes.extend_from_slice(encoded);
                     true
                 }
                 None => false,
             },
-            true => {
-                let shard = Shard { depth: shard.depth + 1, parts: &inner.parts, stored };
+            Some(placed) => {
+                let shard = Shard { depth: shard.depth + 1, placed, stored };
                 match encode_shard(layout, std::slice::from_mut(encoder), &shard)? {
                     Some(encoded) => {
                         found.bytes.extend_from_slice(&encoded);
@@ -193,24 +196,6 @@ fn encode_entries(
         }
     }
     Ok(found)
-}
-
-/// What is put into one entry of a shard.
-#[derive(Default)]
-struct Inner {
-    parts: Vec<AxisPart>,
-}
-
-impl Inner {
-    /// Works it out for the entry at these coordinates; false where nothing is.
-    fn take(&mut self, shard: &Shard<'_>, coordinates: &[u64], extents: &[u64]) -> bool {
-        self.parts.clear();
-        for ((coordinate, extent), part) in coordinates.iter().zip(extents).zip(shard.parts) {
-            let Some(part) = part.within(coordinate * extent, *extent) else { return false };
-            self.parts.push(part);
-        }
-        true
-    }
 }
 
 /// The bytes of an entry as they are stored.

@@ -1,15 +1,17 @@
 //! Writing a selection: object by object, encoded on several threads.
 
 use super::axis_part::AxisPart;
-use super::chunk_encoder::{ChunkEncoder, Subject, covers};
+use super::chunk_encoder::{ChunkEncoder, Subject};
 use super::contention::{TRIES_MAX, pause};
 use super::elements::{Elements, Spread};
 use super::object_locks::ObjectLocks;
 use super::options::WriteOptions;
+use super::placed::Placed;
 use super::shard_encoder::{Shard, ShardLayout, empty_shard, encode_shard};
 use super::stored_object::{Replaced, Stored, delete, delete_read, replace};
+use super::target::{Objects, Target};
 use crate::raveling::{cell_count, unravel};
-use crate::{Array, Error, ErrorKind, ResolvedSelection, Selection};
+use crate::{Array, Error, ErrorKind, Selection};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use swath_ioengine::{Engine, ObjectRef, storage_len};
@@ -32,14 +34,14 @@ impl Array {
     ///
     /// As [`Array::write_from`].
     pub fn write(&self, selection: &Selection, data: &[u8]) -> Result<(), Error> {
-        let resolved = self.resolve(selection)?;
-        let element = self.data_type().size_bytes();
-        let source = Elements::new(data, &resolved.output_shape(), element);
+        let target = Target::new(self, selection)?;
+        let source = Elements::new(data, &target.shape(), self.data_type().size_bytes());
         let source = source.map_err(|error| error.with_object(&self.name()))?;
-        self.write_resolved(&resolved, &source, &WriteOptions::default())
+        self.write_target(&target, &source, &WriteOptions::default())
     }
 
-    /// Writes elements to what a selection selects, broadcast to its shape as NumPy does.
+    /// Writes elements to what a selection selects, broadcast to its shape as NumPy does. Of what is named more often than
+    /// once the last element counts.
     ///
     /// Chunks (or shards) that are written whole are encoded and put in place of what was there. Of others the rest is read
     /// first and kept: a shard's other chunks as they are stored. So are those at the array's edge that reach beyond it. Each object is replaced in one step, so that a reader sees
@@ -58,21 +60,22 @@ impl Array {
         source: &Elements<'_>,
         options: &WriteOptions<'_>,
     ) -> Result<(), Error> {
-        self.write_resolved(&self.resolve(selection)?, source, options)
+        self.write_target(&Target::new(self, selection)?, source, options)
     }
 
-    pub(super) fn write_resolved(
+    pub(super) fn write_target(
         &self,
-        selection: &ResolvedSelection,
+        target: &Target,
         source: &Elements<'_>,
         options: &WriteOptions<'_>,
     ) -> Result<(), Error> {
         self.require_writable()?;
-        let spread = source.spread(&selection.axes).map_err(|error| error.with_object(&self.name()))?;
-        if selection.element_count()? == 0 {
+        let spread = target.spread(source, self.data_type().size_bytes());
+        let spread = spread.map_err(|error| error.with_object(&self.name()))?;
+        if target.is_empty()? {
             return Ok(());
         }
-        let write = Write::new(self, selection, &spread, options)?;
+        let write = Write::new(self, target, &spread, options)?;
         write.run(options).map_err(|error| self.store().named(error))
     }
 }
@@ -84,13 +87,18 @@ struct Write<'a> {
     locks: Arc<ObjectLocks>,
     subject: Subject<'a>,
     layout: Option<ShardLayout>,
-    axes: Vec<AxisPart>,
-    /// Objects that are written to, along each axis.
-    objects: Vec<u64>,
+    objects: Objects,
     object_count: u64,
     next: AtomicU64,
     is_over: AtomicBool,
     error: Mutex<Option<Error>>,
+}
+
+/// How much is written of what lies in the array of an object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Whole,
+    InPart,
 }
 
 /// How many threads a write takes: so many objects at once, each encoded by so many.
@@ -106,7 +114,7 @@ const REMOTE_OBJECTS: usize = 32;
 impl<'a> Write<'a> {
     fn new(
         array: &'a Array,
-        selection: &ResolvedSelection,
+        target: &'a Target,
         source: &'a Spread<'a>,
         options: &WriteOptions<'_>,
     ) -> Result<Write<'a>, Error> {
@@ -114,12 +122,13 @@ impl<'a> Write<'a> {
         if !inner.metadata.has_regular_grid() {
             return Err(Error::unsupported("writing into chunks of different shapes (grid `rectilinear`)"));
         }
-        let axes: Vec<AxisPart> = selection.axes.iter().map(AxisPart::whole).collect();
-        let extents = inner.metadata.chunk_shape();
-        let objects: Vec<u64> =
-            axes.iter().zip(extents).map(|(axis, extent)| axis.object_count(*extent)).collect();
-        let object_count =
-            cell_count(&objects).ok_or_else(|| Error::invalid("a write to more than 2^64 objects"))?;
+        let objects = target.objects(array);
+        let object_count = match &objects {
+            Objects::Boxes { counts, .. } => cell_count(counts),
+            Objects::Tiles(tiles) => Some(storage_len(tiles.len())),
+        };
+        let object_count = object_count.ok_or_else(|| Error::invalid("a write to more than 2^64 objects"))?;
+        let source = (source, target.picks());
         let engine = array.engine();
         let sharded = !inner.compiled.levels.is_empty();
         Ok(Write {
@@ -128,7 +137,6 @@ impl<'a> Write<'a> {
             engine,
             subject: Subject::new(&inner.metadata, &inner.compiled, source, options.empty_chunks),
             layout: sharded.then(|| ShardLayout::new(&inner.compiled)).transpose()?,
-            axes,
             objects,
             object_count,
             next: AtomicU64::new(0),
@@ -194,33 +202,55 @@ impl<'a> Write<'a> {
 
     fn object(&self, number: u64, encoders: &mut [ChunkEncoder<'_>]) -> Result<(), Error> {
         let inner = &self.array.inner;
-        let (extents, rank) = (inner.metadata.chunk_shape(), self.axes.len());
-        let mut coordinates = vec![0; rank];
-        unravel(number, &self.objects, &mut coordinates);
-        let (mut parts, mut valid) = (Vec::with_capacity(rank), Vec::with_capacity(rank));
-        for (axis, part) in self.axes.iter().enumerate() {
-            let found = part.object(coordinates[axis], extents[axis]);
-            let (coordinate, part) = found
-                .ok_or_else(|| Error::new(ErrorKind::Internal, "an object that nothing is written to"))?;
-            let start = coordinate.saturating_mul(extents[axis]);
-            valid.push(inner.metadata.shape()[axis].saturating_sub(start).min(extents[axis]));
-            coordinates[axis] = coordinate;
-            parts.push(part);
+        let outside = || Error::new(ErrorKind::Internal, "an object that nothing is written to");
+        match &self.objects {
+            Objects::Boxes { axes, counts } => {
+                let (extents, mut coordinates) = (inner.metadata.chunk_shape(), vec![0; axes.len()]);
+                unravel(number, counts, &mut coordinates);
+                let mut parts: Vec<AxisPart<'_>> = Vec::with_capacity(axes.len());
+                for ((axis, coordinate), extent) in axes.iter().zip(&mut coordinates).zip(extents) {
+                    let part;
+                    (*coordinate, part) = axis.object(*coordinate, *extent).ok_or_else(outside)?;
+                    parts.push(part);
+                }
+                self.replace_object(&coordinates, Placed::Box(&parts), encoders)
+            }
+            Objects::Tiles(objects) => {
+                let found = usize::try_from(number).ok().and_then(|number| objects.get(number));
+                let (coordinates, tiles) = found.ok_or_else(outside)?;
+                let tiles: Vec<u64> = tiles.clone().collect();
+                self.replace_object(coordinates, Placed::Tiles(&tiles), encoders)
+            }
         }
-        let object = inner.chunk_object(&coordinates);
-        self.replace_object(&object, &parts, &valid, encoders).map_err(|error| error.with_object(&object.key))
     }
 
     fn replace_object(
         &self,
+        coordinates: &[u64],
+        placed: Placed<'_>,
+        encoders: &mut [ChunkEncoder<'_>],
+    ) -> Result<(), Error> {
+        let inner = &self.array.inner;
+        let extents = inner.metadata.chunk_shape();
+        let each = inner.metadata.shape().iter().zip(coordinates).zip(extents);
+        let valid: Vec<u64> = each
+            .map(|((length, at), extent)| length.saturating_sub(at.saturating_mul(*extent)).min(*extent))
+            .collect();
+        let object = inner.chunk_object(coordinates);
+        let seen = if placed.covers(&valid) { Seen::Whole } else { Seen::InPart };
+        self.replace_with(&object, placed, seen, encoders).map_err(|error| error.with_object(&object.key))
+    }
+
+    fn replace_with(
+        &self,
         object: &ObjectRef,
-        parts: &[AxisPart],
-        valid: &[u64],
+        placed: Placed<'_>,
+        seen: Seen,
         encoders: &mut [ChunkEncoder<'_>],
     ) -> Result<(), Error> {
         let _alone = self.locks.lock_chunk(object);
-        if covers(parts, self.array.inner.metadata.chunk_shape()) {
-            return match self.encode(parts, None, encoders)? {
+        if placed.covers(self.array.inner.metadata.chunk_shape()) {
+            return match self.encode(placed, None, encoders)? {
                 Some(bytes) => replace(object, bytes, None).map(|_| ()),
                 None => delete(object),
             };
@@ -229,7 +259,7 @@ impl<'a> Write<'a> {
             if number != 0 {
                 pause(number);
             }
-            if self.replace_part(object, parts, valid, encoders)? == Replaced::Done {
+            if self.replace_part(object, placed, seen, encoders)? == Replaced::Done {
                 return Ok(());
             }
         }
@@ -243,16 +273,15 @@ impl<'a> Write<'a> {
     fn replace_part(
         &self,
         object: &ObjectRef,
-        parts: &[AxisPart],
-        valid: &[u64],
+        placed: Placed<'_>,
+        seen: Seen,
         encoders: &mut [ChunkEncoder<'_>],
     ) -> Result<Replaced, Error> {
-        let is_all_that_is_seen = covers(parts, valid);
-        let is_damage = |error: &Error| error.kind() == ErrorKind::Corrupt && is_all_that_is_seen;
+        let is_damage = |error: &Error| error.kind() == ErrorKind::Corrupt && seen == Seen::Whole;
         let stored = match Stored::read(&self.engine, object, self.object_bytes_max()) {
             // Nothing of it is to be kept.
             Err(error) if is_damage(&error) => {
-                return match self.encode(parts, None, encoders)? {
+                return match self.encode(placed, None, encoders)? {
                     Some(bytes) => replace(object, bytes, None),
                     None => delete(object).map(|()| Replaced::Done),
                 };
@@ -260,8 +289,8 @@ impl<'a> Write<'a> {
             stored => stored?,
         };
         let bytes = stored.as_ref().map(|stored| &*stored.bytes);
-        let encoded = match self.encode(parts, bytes, encoders) {
-            Err(error) if is_damage(&error) => self.encode(parts, None, encoders)?,
+        let encoded = match self.encode(placed, bytes, encoders) {
+            Err(error) if is_damage(&error) => self.encode(placed, None, encoders)?,
             encoded => encoded?,
         };
         match (encoded, &stored) {
@@ -303,13 +332,13 @@ impl<'a> Write<'a> {
     /// The bytes that an object is to have; `None` where it is not to be stored.
     fn encode(
         &self,
-        parts: &[AxisPart],
+        placed: Placed<'_>,
         stored: Option<&[u8]>,
         encoders: &mut [ChunkEncoder<'_>],
     ) -> Result<Option<Vec<u8>>, Error> {
         match (&self.layout, encoders) {
-            (Some(layout), encoders) => encode_shard(layout, encoders, &Shard { depth: 0, parts, stored }),
-            (None, [encoder, ..]) => Ok(encoder.encode(parts, stored)?.map(<[u8]>::to_vec)),
+            (Some(layout), encoders) => encode_shard(layout, encoders, &Shard { depth: 0, placed, stored }),
+            (None, [encoder, ..]) => Ok(encoder.encode(placed, stored)?.map(<[u8]>::to_vec)),
             (None, []) => Err(Error::new(ErrorKind::Internal, "a write without an encoder")),
         }
     }

@@ -30,6 +30,7 @@ mod round_trips;
 mod stretches;
 mod variable;
 mod writing;
+mod writing_picks;
 mod writing_together;
 mod writing_types;
 mod written;

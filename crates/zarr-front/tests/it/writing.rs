@@ -13,31 +13,31 @@ use swath_zarr_front::{
 };
 
 /// Numbers of one case, which its seed decides.
-struct Dice(TestRng);
+pub(crate) struct Dice(TestRng);
 
 impl Dice {
-    fn new(seed: u64) -> Dice {
+    pub(crate) fn new(seed: u64) -> Dice {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
         Dice(TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
     }
 
     /// A number below `bound`.
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0.next_u64() % bound.max(1)
     }
 
-    fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+    pub(crate) fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[usize::try_from(self.below(choices.len() as u64)).unwrap()]
     }
 
-    fn one_in(&mut self, count: u64) -> bool {
+    pub(crate) fn one_in(&mut self, count: u64) -> bool {
         self.below(count) == 0
     }
 }
 
 /// A random array, made in `store`.
-fn create(dice: &mut Dice, store: &Store) -> Array {
+pub(crate) fn create(dice: &mut Dice, store: &Store) -> Array {
     let rank = dice.below(4);
     let shape: Vec<u64> = (0..rank).map(|_| dice.below(14)).collect();
     let chunks: Vec<u64> = (0..rank).map(|_| 1 + dice.below(6)).collect();
@@ -116,13 +116,13 @@ fn medium_of(_store: &Store) -> swath_ioengine::Medium {
     MEDIUM.with_borrow(|medium| medium.clone().unwrap())
 }
 
-fn store_of(medium: &swath_ioengine::Medium) -> Store {
+pub(crate) fn store_of(medium: &swath_ioengine::Medium) -> Store {
     MEDIUM.set(Some(medium.clone()));
     Store::new(medium.clone(), "", "store")
 }
 
 /// A selection of an array of this shape.
-fn selection(dice: &mut Dice, shape: &[u64]) -> Selection {
+pub(crate) fn selection(dice: &mut Dice, shape: &[u64]) -> Selection {
     let axis = |length: &u64| {
         let length = i64::try_from(*length).unwrap();
         let place = |dice: &mut Dice| i64::try_from(dice.below(20)).unwrap() - 3;
@@ -150,14 +150,14 @@ fn selection(dice: &mut Dice, shape: &[u64]) -> Selection {
 }
 
 /// An array in memory, in C order.
-struct Oracle {
+pub(crate) struct Oracle {
     shape: Vec<u64>,
-    element: usize,
-    bytes: Vec<u8>,
+    pub(crate) element: usize,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Oracle {
-    fn of(array: &Array) -> Oracle {
+    pub(crate) fn of(array: &Array) -> Oracle {
         let fill = array.fill_value().bytes();
         let count = usize::try_from(array.shape().iter().product::<u64>()).unwrap();
         Oracle { shape: array.shape().to_vec(), element: fill.len(), bytes: fill.repeat(count) }
@@ -220,7 +220,7 @@ fn check_case(seed: u64, medium: &swath_ioengine::Medium) {
 }
 
 /// Cases that are tried, from this seed on: `SWATH_CASES`, `SWATH_SEED`.
-fn seeds(usual: u64) -> std::ops::Range<u64> {
+pub(crate) fn seeds(usual: u64) -> std::ops::Range<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let first = number("SWATH_SEED").unwrap_or(1);
     first..first + number("SWATH_CASES").unwrap_or(usual)

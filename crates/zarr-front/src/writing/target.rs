@@ -1,0 +1,131 @@
+//! Where a write goes: a selection, checked against the array.
+
+use super::axis_part::WholeAxis;
+use super::elements::{Elements, Spread};
+use super::listed_part::AxisList;
+use super::stepped_part::SteppedPart;
+use crate::picking::{Room, pick_mask, pick_points};
+use crate::raveling::unravel;
+use crate::selection::{Kind, ResolvedList, at, element_count, output_shape, resolve_blocks, resolve_into};
+use crate::{Array, Error, ResolvedAxis, Selection};
+use std::ops::Range;
+use swath_codecs::Picks;
+
+/// The elements that a write is to.
+pub(super) enum Target {
+    /// Every combination of what is taken of each axis. Axes that have lists have their counts alone.
+    Axes(Vec<ResolvedAxis>, Vec<ResolvedList>),
+    /// Elements that are named one by one, and the shape that they are named in.
+    Points(Picks, Vec<u64>),
+}
+
+impl Target {
+    /// # Errors
+    ///
+    /// `OutOfBounds` for a selection that does not fit the array; `Unsupported` for one whose elements, named one by one,
+    /// take more memory than plans may.
+    pub(super) fn new(array: &Array, selection: &Selection) -> Result<Target, Error> {
+        let (shape, compiled) = (array.shape(), &array.inner.compiled);
+        let (mut axes, mut lists) = (Vec::with_capacity(shape.len()), Vec::new());
+        let room = || Room::new(array.engine().config().limits.plan_bytes_max);
+        match &selection.0 {
+            Kind::Axes(entries) => resolve_into(entries, shape, &mut axes, &mut lists)?,
+            Kind::Blocks(entries) => {
+                let extents = array.inner.metadata.chunk_shape();
+                resolve_blocks(entries, (shape, extents, array.stored_grid()), &mut axes)?;
+            }
+            Kind::Points(points) => {
+                points.check(shape)?;
+                let picks = pick_points(points, shape, compiled, &mut room())?;
+                return Ok(Target::Points(picks, points.shape().to_vec()));
+            }
+            Kind::Mask(mask) => {
+                mask.check(shape)?;
+                let picks = pick_mask(mask, shape, compiled, &mut room())?;
+                return Ok(Target::Points(picks, vec![mask.count()]));
+            }
+        }
+        Ok(Target::Axes(axes, lists))
+    }
+
+    /// The shape that elements are broadcast to.
+    pub(super) fn shape(&self) -> Vec<u64> {
+        match self {
+            Target::Axes(axes, _) => output_shape(axes),
+            Target::Points(_, shape) => shape.clone(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> Result<bool, Error> {
+        match self {
+            Target::Axes(axes, _) => Ok(element_count(axes)? == 0),
+            Target::Points(picks, _) => Ok(picks.count() == 0),
+        }
+    }
+
+    /// The elements that go there.
+    pub(super) fn spread<'a>(
+        &self,
+        source: &Elements<'a>,
+        element_bytes: usize,
+    ) -> Result<Spread<'a>, Error> {
+        match self {
+            Target::Axes(axes, _) => source.spread(axes),
+            Target::Points(_, shape) => source.spread_flat(shape, element_bytes),
+        }
+    }
+
+    pub(super) fn picks(&self) -> Option<&Picks> {
+        match self {
+            Target::Axes(..) => None,
+            Target::Points(picks, _) => Some(picks),
+        }
+    }
+
+    /// The objects that it lies in.
+    pub(super) fn objects(&self, array: &Array) -> Objects {
+        let inner = &array.inner;
+        let (axes, lists) = match self {
+            Target::Axes(axes, lists) => (axes, lists),
+            Target::Points(picks, _) => {
+                let of_object = inner.compiled.chunks_in_object().max(1);
+                return Objects::of_tiles(picks, of_object, &inner.compiled.objects);
+            }
+        };
+        let extents = inner.metadata.chunk_shape();
+        let mut whole: Vec<WholeAxis> =
+            axes.iter().map(|axis| WholeAxis::Stepped(SteppedPart::new(axis))).collect();
+        for list in lists {
+            let length = array.shape()[list.axis];
+            let elements = list.indices.iter().map(|index| at(*index, length));
+            whole[list.axis] = WholeAxis::Listed(AxisList::new(elements, extents[list.axis]));
+        }
+        let counts = whole.iter().zip(extents).map(|(axis, extent)| axis.object_count(*extent)).collect();
+        Objects::Boxes { axes: whole, counts }
+    }
+}
+
+/// The objects that a write is to, by number.
+pub(super) enum Objects {
+    /// Those along each axis, and every combination of them.
+    Boxes { axes: Vec<WholeAxis>, counts: Vec<u64> },
+    /// The coordinates of each, and its tiles.
+    Tiles(Vec<(Vec<u64>, Range<u64>)>),
+}
+
+impl Objects {
+    /// Tiles are sorted by their chunks, and so by the objects that these lie in.
+    fn of_tiles(picks: &Picks, chunks_in_object: u64, grid: &[u64]) -> Objects {
+        let (mut found, mut start): (Vec<(Vec<u64>, Range<u64>)>, u64) = (Vec::new(), 0);
+        while start < picks.tile_count() {
+            let object = picks.chunk(start) / chunks_in_object;
+            let next = (object + 1).saturating_mul(chunks_in_object);
+            let end = picks.tiles_between(object * chunks_in_object, next).end.max(start + 1);
+            let mut coordinates = vec![0; grid.len()];
+            unravel(object, grid, &mut coordinates);
+            found.push((coordinates, start..end));
+            start = end;
+        }
+        Objects::Tiles(found)
+    }
+}
