@@ -50,7 +50,9 @@ test-cloud: ## every test of cloud reads, against every server (installs the Azu
 	scripts/install-azurite
 	SWATH_CLOUD_TESTS=all cargo test --locked -p swath-cloud-testing
 
-test-full: test fuzz-full ## every test, and each fuzz target for FUZZ_FULL_SECONDS (60)
+test-full: test fuzz-full ## every test, many more writes, killed ones among them, and each fuzz target for FUZZ_FULL_SECONDS (60)
+	SWATH_KILLS=200 cargo test --locked -p swath-zarr-front --test it killed_writers
+	SWATH_CASES=20000 $(VENV_PYTHON) -m pytest crates/bindings-py/tests/test_writing_selections.py -k both_write
 
 lint: $(VENV)/.dev-requirements ## formatting, lints, docs, types and house rules
 	cargo fmt --all --check

@@ -20,6 +20,7 @@ mod freshness;
 mod hierarchy;
 mod hierarchy_writing;
 mod hostile;
+mod killed;
 mod limits;
 mod metadata;
 mod oracle;
