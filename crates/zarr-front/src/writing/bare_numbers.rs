@@ -50,10 +50,10 @@ impl BareNumbers {
             (Value::Array(values), Value::Array(stored)) => {
                 values.iter_mut().zip(stored).for_each(|(value, stored)| self.mark_again(value, stored));
             }
-            (Value::String(value), Value::String(stored)) => {
-                if stored.strip_prefix(&self.mark) == Some(value) {
-                    value.clone_from(stored);
-                }
+            (Value::String(value), Value::String(stored))
+                if stored.strip_prefix(&self.mark) == Some(value) =>
+            {
+                value.clone_from(stored);
             }
             _ => {}
         }

@@ -109,14 +109,17 @@ impl Target {
 pub(super) enum Objects {
     /// Those along each axis, and every combination of them.
     Boxes { axes: Vec<WholeAxis>, counts: Vec<u64> },
-    /// The coordinates of each, and its tiles.
-    Tiles(Vec<(Vec<u64>, Range<u64>)>),
+    /// Those that elements are picked of.
+    Tiles(Vec<PickedObject>),
 }
+
+/// The coordinates of an object, and its tiles.
+pub(super) type PickedObject = (Vec<u64>, Range<u64>);
 
 impl Objects {
     /// Tiles are sorted by their chunks, and so by the objects that these lie in.
     fn of_tiles(picks: &Picks, chunks_in_object: u64, grid: &[u64]) -> Objects {
-        let (mut found, mut start): (Vec<(Vec<u64>, Range<u64>)>, u64) = (Vec::new(), 0);
+        let (mut found, mut start) = (Vec::<PickedObject>::new(), 0);
         while start < picks.tile_count() {
             let object = picks.chunk(start) / chunks_in_object;
             let next = (object + 1).saturating_mul(chunks_in_object);

@@ -148,7 +148,7 @@ fn check(task: &str, store: &Store) {
 fn check_part(array: &Array, block: &Selection, row: u64) {
     let read = array.read(block).unwrap();
     let width = usize::try_from(read.shape()[1]).unwrap();
-    let mut written = std::collections::BTreeSet::new();
+    let mut written = std::collections::BTreeSet::<u8>::new();
     for (number, values) in (row * 32..).zip(read.as_bytes().chunks(width)) {
         match (8..40).contains(&number) {
             true => written.extend(values),

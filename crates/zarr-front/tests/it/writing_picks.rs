@@ -86,12 +86,14 @@ fn check_case(seed: u64, medium: &swath_ioengine::Medium) {
     let element = oracle.element;
     for _ in 0..1 + dice.below(5) {
         let selection = picked(&mut dice, array.shape(), array.stored_grid());
-        let places = numbers.read(&selection).unwrap();
+        let read = numbers.read(&selection).unwrap();
+        let (words, _) = read.as_bytes().as_chunks();
+        let places: Vec<u64> = words.iter().map(|word| u64::from_ne_bytes(*word)).collect();
         let is_one = dice.one_in(4);
-        let count = if is_one { 1 } else { places.as_slice::<u64>().unwrap().len() };
+        let count = if is_one { 1 } else { places.len() };
         let data: Vec<u8> = (0..count * element).map(|_| u8::try_from(dice.below(256)).unwrap()).collect();
         // Broadcast along the first axis, now and then.
-        let mut shape = places.shape().to_vec();
+        let mut shape = read.shape().to_vec();
         let rows = shape.first().copied().filter(|rows| *rows != 0 && !is_one && dice.one_in(3)).unwrap_or(1);
         let data = &data[..data.len() / usize::try_from(rows).unwrap()];
         if rows != 1 {
@@ -102,7 +104,7 @@ fn check_case(seed: u64, medium: &swath_ioengine::Medium) {
             false => Elements::new(data, &shape, element).unwrap(),
         };
         array.write_from(&selection, &source, &WriteOptions::default()).unwrap();
-        for (number, place) in places.as_slice::<u64>().unwrap().iter().enumerate() {
+        for (number, place) in places.iter().enumerate() {
             let place = usize::try_from(*place).unwrap() * element;
             let from = if is_one { 0 } else { number * element % data.len() };
             oracle.bytes[place..][..element].copy_from_slice(&data[from..][..element]);
