@@ -38,6 +38,7 @@ mod chain;
 mod checksum;
 mod codec;
 mod configuration;
+mod conversion;
 mod deflate;
 mod error;
 mod filter;
@@ -71,6 +72,7 @@ pub use bz2::Bz2Codec;
 pub use chain::{Chain, Checksums, DecodedChunk, VariableChain, VariableChunk};
 pub use checksum::{ChecksumAlgorithm, ChecksumCodec, ChecksumLocation};
 pub use codec::{Codec, CodecClass};
+pub use conversion::{CompiledConversion, Conversion, NanMeans, Number};
 pub use error::{Error, ErrorKind};
 pub use filter::{
     AsTypeCodec, BitRoundCodec, CastValueCodec, DeltaCodec, FixedScaleOffsetCodec, JsonNumber, OutOfRange,

@@ -1,10 +1,11 @@
 //! Arrays: opened once, read by selections.
 
+use crate::array_data::ArrayData;
 use crate::compiled::Compiled;
 use crate::decoded_cache::{DecodedArray, DecodedCache};
 use crate::metadata::{ArrayCodecs, ArrayMetadata, ZarrFormat};
 use crate::node::{Node, open_node};
-use crate::read::{ArrayData, ReadOptions};
+use crate::read::ReadOptions;
 use crate::store::Store;
 use crate::{DataType, Error, ErrorKind, FillValue, ResolvedSelection, Selection};
 use std::path::Path;

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod array;
+mod array_data;
 mod axis_cut;
 mod axis_edges;
 mod cached_reads;
@@ -11,6 +12,7 @@ mod changed_objects;
 mod chunk_key;
 mod compiled;
 mod contained_reads;
+mod converted;
 mod counting_sort;
 mod data_type;
 mod decoded_cache;
@@ -53,8 +55,10 @@ mod whole_shards;
 mod writing;
 
 pub use array::Array;
+pub use array_data::ArrayData;
 pub use catalog::references::ReferenceTargets;
 pub use chunk_key::{ChunkKeyEncoding, Separator};
+pub use converted::ConvertedArray;
 pub use data_type::{DataType, SmallFloat, StructField, StructType, TimeUnit};
 pub use decoded_cache::DecodedCache;
 pub use error::{Error, ErrorKind};
@@ -65,10 +69,11 @@ pub use metadata::{
     Sharding, ZarrFormat,
 };
 pub use node::Node;
-pub use read::{ArrayData, ReadOptions, ReadPlan};
+pub use read::{ReadOptions, ReadPlan};
 pub use region::{Region, RegionGrid};
 pub use selection::{AxisKind, AxisSelection, Points, ResolvedAxis, ResolvedSelection, Selection};
 pub use store::{Store, StoreRecipe};
+pub use swath_codecs::{Conversion, NanMeans, Number, NumberType};
 pub use validation::{ConsolidatedCheck, Finding, Severity, ValidateOptions, Validated};
 pub use variable::VariableArrayData;
 pub use writing::{ArrayBuilder, Elements, EmptyChunks, Existing, MemoryOrder, WriteOptions};

@@ -1,16 +1,18 @@
 //! Reading: selections in, arrays out, blocking and async over one batch.
 
 use crate::array::Array;
+use crate::array_data::ArrayData;
+use crate::converted::{ConvertedArray, means_shape, refuse_means, trim, with_conversion};
 use crate::picked::{Picked, PickedSelection};
 use crate::picking::Room;
 use crate::plan_memory::PlanMemory;
 use crate::raveling::cell_count;
 use crate::read_batch::{ReadBatch, Results};
-use crate::selection::{Kind, element_count, output_shape, resolve_blocks, resolve_into};
+use crate::selection::{Kind, ResolvedList, element_count, output_shape, resolve_blocks, resolve_into};
 use crate::{AxisSelection, DataType, Error, ErrorKind, ResolvedAxis, Selection};
 use std::sync::Arc;
 use std::time::Instant;
-use swath_codecs::{CutAxis, Output};
+use swath_codecs::{CompiledConversion, CutAxis, Output};
 use swath_ioengine::{Control, RunOptions};
 
 /// How a read is run.
@@ -37,64 +39,6 @@ impl<'a> ReadOptions<'a> {
     }
 }
 
-/// What a selection reads to: elements in C order and native byte order.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ArrayData {
-    data_type: DataType,
-    shape: Vec<u64>,
-    bytes: Vec<u8>,
-}
-
-impl ArrayData {
-    /// Elements along each axis; axes selected by an index are gone.
-    pub fn shape(&self) -> &[u64] {
-        &self.shape
-    }
-
-    /// What an element is.
-    pub fn data_type(&self) -> &DataType {
-        &self.data_type
-    }
-
-    /// The elements' bytes.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// The elements' bytes, without a copy.
-    pub fn into_bytes(self) -> Vec<u8> {
-        self.bytes
-    }
-
-    /// The elements. `T` must be as large as an element: `i16` for `int16`, `half::f16` for `float16`, and so on.
-    ///
-    /// # Errors
-    ///
-    /// `Invalid` where `T` has another size than an element, or needs an alignment that the bytes do not have.
-    pub fn as_slice<T: bytemuck::AnyBitPattern>(&self) -> Result<&[T], Error> {
-        let wanted = self.data_type.size_bytes();
-        if size_of::<T>() != wanted {
-            return Err(Error::invalid(format!(
-                "wanted elements of {wanted} bytes, as {} has, found a type of {}",
-                self.data_type,
-                size_of::<T>()
-            )));
-        }
-        // No bytes lie anywhere, as no type wants them.
-        if self.bytes.is_empty() {
-            return Ok(&[]);
-        }
-        bytemuck::try_cast_slice(&self.bytes)
-            .map_err(|error| Error::invalid(format!("the bytes cannot be seen as that type: {error}")))
-    }
-}
-
-impl std::fmt::Debug for ArrayData {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "ArrayData({:?}, {})", self.shape, self.data_type)
-    }
-}
-
 impl Array {
     /// [`Array::read`] with options.
     ///
@@ -116,13 +60,7 @@ impl Array {
         selections: &[Selection],
         options: &ReadOptions<'_>,
     ) -> Result<Vec<ArrayData>, Error> {
-        let plan = ReadPlan::new(self, selections)?;
-        plan.check_fixed_size()?;
-        let (engine, results) = (self.engine(), Results::new(plan.owned_output()?));
-        let batch = ReadBatch::new(self, &results, &engine)?;
-        let run = engine.run(&batch, &options.run());
-        drop(batch);
-        Ok(plan.cut(plan.owned(run, results)?))
+        ReadPlan::new(self, selections)?.read(options)
     }
 
     /// Reads many selections, one behind the other, into `target`: each in C order and native byte order.
@@ -159,9 +97,7 @@ impl Array {
         selections: &[Selection],
         options: &ReadOptions<'_>,
     ) -> Result<Vec<ArrayData>, Error> {
-        let plan = ReadPlan::new(self, selections)?;
-        let bytes = plan.read_async(options).await?;
-        Ok(plan.cut(bytes))
+        ReadPlan::new(self, selections)?.read_async(options).await
     }
 }
 
@@ -176,6 +112,8 @@ pub struct ReadPlan<'a> {
     picked: Vec<PickedSelection>,
     len: usize,
     total_bytes: usize,
+    /// What is done to elements on the way.
+    conversion: Option<&'a Arc<CompiledConversion>>,
 }
 
 impl<'a> ReadPlan<'a> {
@@ -196,7 +134,20 @@ impl<'a> ReadPlan<'a> {
     /// A plan of no selections.
     #[must_use]
     pub fn empty(array: &'a Array) -> ReadPlan<'a> {
-        ReadPlan { array, axes: Vec::new(), picked: Vec::new(), len: 0, total_bytes: 0 }
+        ReadPlan { array, axes: Vec::new(), picked: Vec::new(), len: 0, total_bytes: 0, conversion: None }
+    }
+
+    /// A plan of no selections, whose elements are converted.
+    #[must_use]
+    pub fn converted(array: &'a ConvertedArray) -> ReadPlan<'a> {
+        ReadPlan { conversion: array.conversion(), ..ReadPlan::empty(array.array()) }
+    }
+
+    /// What an element of the results is.
+    #[must_use]
+    pub fn data_type(&self) -> DataType {
+        let converted = self.conversion.and_then(|conversion| DataType::of_number(conversion.target()));
+        converted.unwrap_or_else(|| self.array.data_type().clone())
     }
 
     /// Checks one more selection and adds it.
@@ -214,7 +165,8 @@ impl<'a> ReadPlan<'a> {
                 let first_axis = self.axes.len();
                 let grid = self.array.metadata().rectilinear();
                 resolve_blocks(blocks, (shape, extents, objects), grid, &mut self.axes)?;
-                return self.add(element_count(&self.axes[first_axis..])?);
+                let elements = self.trim(first_axis, &[])?;
+                return self.add(elements);
             }
             Kind::Points(points) => {
                 points.check(shape)?;
@@ -225,6 +177,7 @@ impl<'a> ReadPlan<'a> {
                 Picked::Mask(mask.clone(), mask.count())
             }
         };
+        refuse_means(self.conversion)?;
         let count = picked.shape().iter().product();
         self.axes.extend(shape.iter().map(|_| ResolvedAxis::of_nothing()));
         self.picked.push(PickedSelection { selection: self.len, picked });
@@ -239,16 +192,26 @@ impl<'a> ReadPlan<'a> {
     pub fn push_axes(&mut self, selection: &[AxisSelection]) -> Result<(), Error> {
         let (first_axis, mut lists) = (self.axes.len(), Vec::new());
         resolve_into(selection, self.array.shape(), &mut self.axes, &mut lists)?;
+        let elements = self.trim(first_axis, &lists)?;
         if !lists.is_empty() {
             self.picked.push(PickedSelection { selection: self.len, picked: Picked::Lists(lists) });
         }
-        self.add(element_count(&self.axes[first_axis..])?)
+        self.add(elements)
+    }
+
+    /// Elements of the result of the axes from one on; where several elements become one, what is left over is dropped.
+    #[inline]
+    fn trim(&mut self, first_axis: usize, lists: &[ResolvedList]) -> Result<u64, Error> {
+        match self.conversion.filter(|conversion| conversion.has_means()) {
+            None => element_count(&self.axes[first_axis..]),
+            Some(conversion) => trim(&mut self.axes[first_axis..], lists, conversion),
+        }
     }
 
     /// Makes room for a selection of so many elements.
     #[inline]
     fn add(&mut self, elements: u64) -> Result<(), Error> {
-        let element = self.array.data_type().size_bytes();
+        let element = self.element_bytes();
         let count = usize::try_from(elements).ok();
         let bytes = count.and_then(|count| count.checked_mul(element));
         let total = bytes.and_then(|bytes| self.total_bytes.checked_add(bytes));
@@ -293,8 +256,22 @@ impl<'a> ReadPlan<'a> {
         match self.picked(number) {
             Some(Picked::Points(points)) => points.shape().to_vec(),
             Some(Picked::Mask(_, count)) => vec![*count],
-            Some(Picked::Lists(_)) | None => output_shape(self.selection(number)),
+            Some(Picked::Lists(_)) | None => self.axes_shape(number),
         }
+    }
+
+    fn axes_shape(&self, number: usize) -> Vec<u64> {
+        match self.conversion {
+            None => output_shape(self.selection(number)),
+            Some(conversion) => means_shape(self.selection(number), conversion),
+        }
+    }
+
+    /// Bytes of an element of the results.
+    #[inline]
+    fn element_bytes(&self) -> usize {
+        let converted = self.conversion.map(|conversion| conversion.target().size_bytes());
+        converted.unwrap_or_else(|| self.array.data_type().size_bytes())
     }
 
     /// The first selection whose result has another shape than the first one's; `None` where all are alike.
@@ -330,8 +307,7 @@ impl<'a> ReadPlan<'a> {
         self.check_fixed_size()?;
         let engine = self.array.engine();
         let memory = engine.extension::<PlanMemory>();
-        let output =
-            Output::new(&mut *target, self.array.data_type().size_bytes(), self.array.shape().len())?;
+        let output = Output::new(&mut *target, self.element_bytes(), self.array.shape().len())?;
         let results = Results::new(self.project(output.with_memory(memory.take()))?);
         let batch = ReadBatch::new(self.array, &results, &engine)?;
         let run = engine.run(&batch, &options.run());
@@ -341,12 +317,31 @@ impl<'a> ReadPlan<'a> {
         judged
     }
 
-    async fn read_async(&self, options: &ReadOptions<'_>) -> Result<Vec<u8>, Error> {
+    /// Reads into arrays of their own, one a selection.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::read_many_with`].
+    pub fn read(&self, options: &ReadOptions<'_>) -> Result<Vec<ArrayData>, Error> {
+        self.check_fixed_size()?;
+        let (engine, results) = (self.array.engine(), Results::new(self.owned_output()?));
+        let batch = ReadBatch::new(self.array, &results, &engine)?;
+        let run = engine.run(&batch, &options.run());
+        drop(batch);
+        Ok(self.cut(self.owned(run, results)?))
+    }
+
+    /// [`read`](Self::read) without blocking the caller. Dropping the future cancels the read.
+    ///
+    /// # Errors
+    ///
+    /// As [`Array::read_many_async`].
+    pub async fn read_async(&self, options: &ReadOptions<'_>) -> Result<Vec<ArrayData>, Error> {
         self.check_fixed_size()?;
         let (engine, results) = (self.array.engine(), Results::new(self.owned_output()?));
         let batch = Arc::new(ReadBatch::new(self.array, &results, &engine)?);
         let run = engine.spawn(batch, &options.run()).await;
-        self.owned(run, results)
+        Ok(self.cut(self.owned(run, results)?))
     }
 
     /// The array that the plan is of.
@@ -366,8 +361,7 @@ impl<'a> ReadPlan<'a> {
     }
 
     pub(crate) fn owned_output(&self) -> Result<Output<'static>, Error> {
-        let element = self.array.data_type().size_bytes();
-        let output = Output::owned(self.total_bytes, element, self.array.shape().len());
+        let output = Output::owned(self.total_bytes, self.element_bytes(), self.array.shape().len());
         let output = output.map_err(|error| self.named(Error::from(error)))?;
         self.project(output)
     }
@@ -387,6 +381,9 @@ impl<'a> ReadPlan<'a> {
     /// Adds every selection to the output.
     fn project<'m>(&self, mut output: Output<'m>) -> Result<Output<'m>, Error> {
         let extents = self.array.chunk_shape();
+        if let Some(conversion) = self.conversion {
+            output = with_conversion(output, conversion, self.array)?;
+        }
         output.reserve(self.len);
         if !self.picked.is_empty() || self.array.inner.compiled.shaped.is_some() {
             return self.project_picked(output);
@@ -420,8 +417,9 @@ impl<'a> ReadPlan<'a> {
     ) -> Result<Output<'m>, Error> {
         run.map_err(|error| self.named(error.into()))?;
         let finished = results.finish();
-        let (errors, output) =
+        let (errors, mut output) =
             finished.ok_or_else(|| Error::new(ErrorKind::Internal, "a finished batch is in use"))?;
+        output.finish_means();
         let failed = errors.len();
         match errors.into_iter().next() {
             None if output.unclaimed() == 0 => Ok(output),
@@ -443,19 +441,19 @@ impl<'a> ReadPlan<'a> {
 
     /// Cuts the memory of all results into one array each.
     fn cut(&self, mut bytes: Vec<u8>) -> Vec<ArrayData> {
-        let element = self.array.data_type().size_bytes();
+        let (element, data_type) = (self.element_bytes(), self.data_type());
         let mut cut = Vec::with_capacity(self.len);
         for number in (0..self.len).rev() {
             let shape = self.shape(number);
             let len = usize::try_from(cell_count(&shape).unwrap_or(0)).unwrap_or(0);
             let start = bytes.len().saturating_sub(len.saturating_mul(element));
             let own = if number == 0 { std::mem::take(&mut bytes) } else { bytes.split_off(start) };
-            cut.push(ArrayData { data_type: self.array.data_type().clone(), shape, bytes: own });
+            cut.push(ArrayData::new(data_type.clone(), shape, own));
         }
         cut.reverse();
         // It shall not keep the memory of all others.
         if let Some(first) = cut.first_mut() {
-            first.bytes.shrink_to_fit();
+            first.shrink_to_fit();
         }
         cut
     }

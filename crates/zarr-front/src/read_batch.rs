@@ -35,6 +35,8 @@ pub(crate) struct ReadBatch<'m> {
     pub(crate) is_immutable: bool,
     /// The writes of this process when the read began: what was kept before the last of them is looked at again.
     pub(crate) writes: u64,
+    /// Whether chunks are copied straight from where they lie: those that are converted on the way are not.
+    takes_pieces: bool,
     /// When shards are read whole.
     pub(crate) whole_shards: Option<WholeShards>,
     /// Where the objects are, in a store whose keys are parts of other objects.
@@ -104,6 +106,7 @@ impl<'m> ReadBatch<'m> {
             decoded: array.decoded.as_ref().and_then(DecodedArray::chunks),
             is_immutable: engine.config().freshness == Freshness::Immutable,
             writes: swath_ioengine::writes(),
+            takes_pieces: array.inner.compiled.takes_pieces && results.output.conversion().is_none(),
             whole_shards,
             contained,
         })
@@ -157,7 +160,7 @@ impl<'m> ReadBatch<'m> {
 
     #[inline]
     pub(crate) fn read_chunk(&self, window: &mut Window<'_, '_>, range: ByteRange, token: Token) {
-        if self.array.compiled.takes_pieces {
+        if self.takes_pieces {
             window.read_pieces(range, token);
         } else {
             window.read(range, token);

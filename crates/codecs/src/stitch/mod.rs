@@ -5,6 +5,7 @@
 //! grid ([`CutAxis`], or [`Picks`] where elements are picked one by one), so the tiles of a result are disjoint by construction; and each can be claimed only once, whoever
 //! asks. That is what lets many threads write to one output through a safe interface.
 
+mod converted;
 mod copy;
 mod cut_axis;
 mod output;

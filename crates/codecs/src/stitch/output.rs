@@ -1,5 +1,6 @@
 //! An output that threads fill tile by tile.
 
+use super::converted::Converted;
 use super::copy::RANK_MAX;
 use super::cut_axis::CutAxis;
 use super::picked::PickedPlace;
@@ -19,13 +20,14 @@ pub struct Output<'m> {
     used: usize,
     owner: Option<Vec<u8>>,
     pub(super) element_bytes: usize,
-    rank: usize,
+    pub(super) rank: usize,
     results: Vec<ResultPlace>,
     pub(super) axes: Vec<AxisPlace>,
     /// One bit a tile of the results that have more than [`CLAIMS_IN_PLACE`], each from a word of its own on.
     claims: Vec<AtomicU64>,
     /// What is picked, by result.
     pub(super) picked: Vec<PickedPlace>,
+    pub(super) converted: Option<Box<Converted>>,
     /// Tiles of all results.
     tile_count: u64,
     memory: PhantomData<&'m mut [u8]>,
@@ -66,7 +68,7 @@ struct ResultPlace {
 }
 
 /// How a result's elements are named.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Form {
     /// Every axis takes each element, forwards, as most crops do.
     Plain,
@@ -74,6 +76,8 @@ pub(super) enum Form {
     Stepped,
     /// Elements are picked along some axis, or anywhere.
     Picked,
+    /// Elements are converted, whichever these are.
+    Converted,
 }
 
 /// Tiles of a result whose claims are one word.
@@ -151,6 +155,7 @@ impl<'m> Output<'m> {
             axes: Vec::new(),
             claims: Vec::new(),
             picked: Vec::new(),
+            converted: None,
             tile_count: 0,
             memory: PhantomData,
         })
@@ -183,6 +188,7 @@ impl<'m> Output<'m> {
     #[inline]
     pub(super) fn add(&mut self, layout: ResultLayout, form: Form, first_axis: usize) -> Result<(), Error> {
         let ResultLayout { bytes, tile_count, .. } = layout;
+        let form = if self.converted.is_some() { Form::Converted } else { form };
         let first_word = self.add_claims(tile_count).inspect_err(|_| self.axes.truncate(first_axis))?;
         let claims = AtomicU64::default();
         self.results.push(ResultPlace { offset: self.used, tile_count, claims, first_word, form });
@@ -218,6 +224,9 @@ impl<'m> Output<'m> {
                 "output",
                 format!("wanted {} axes, found {}", self.rank, axes.len()),
             ));
+        }
+        if self.has_means() {
+            return self.lay_out_means(axes);
         }
         let first_axis = self.axes.len();
         self.axes.extend(axes.iter().map(|cut| AxisPlace { cut: *cut, target_stride: 0 }));
@@ -261,6 +270,29 @@ impl<'m> Output<'m> {
     /// Axes of the array that results are of.
     pub(super) fn rank(&self) -> usize {
         self.rank
+    }
+
+    /// Bytes that are left for results.
+    pub(super) fn room(&self) -> usize {
+        self.len - self.used
+    }
+
+    /// Where a result starts.
+    pub(super) fn offset(&self, result: usize) -> usize {
+        self.results.get(result).map_or(self.used, |place| place.offset)
+    }
+
+    /// The element that starts so many bytes from the output's start; none where that is beyond its end.
+    #[expect(unsafe_code, reason = "writes to memory that tiles were handed out of")]
+    pub(super) fn element_mut(&mut self, position: usize) -> &mut [u8] {
+        let end = position.checked_add(self.element_bytes);
+        if end.is_none_or(|end| self.used < end) {
+            return &mut [];
+        }
+        // SAFETY: within the results, and so within the memory.
+        let start = unsafe { self.start.add(position) };
+        // SAFETY: initialised bytes within the memory, which the output has to itself: tiles borrow it, and there are none.
+        unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), self.element_bytes) }
     }
 
     /// Results that the output holds.
@@ -317,7 +349,8 @@ impl<'m> Output<'m> {
     }
 }
 
-fn no_room(room: usize) -> Error {
+#[cold]
+pub(super) fn no_room(room: usize) -> Error {
     Error::internal("output", format!("a result has no room in the {room} bytes that are left"))
 }
 

@@ -98,7 +98,7 @@ impl Output<'_> {
     ///
     /// # Errors
     ///
-    /// As [`push`](Output::push).
+    /// As [`push`](Output::push); `Unsupported` for picks along an axis whose elements are to become means.
     pub fn push_cuts(&mut self, axes: Vec<Cut>) -> Result<(), Error> {
         let stepped = |cut: &Cut| match cut {
             Cut::Stepped(cut) => *cut,
@@ -107,6 +107,10 @@ impl Output<'_> {
         let stand_ins: Vec<CutAxis> = axes.iter().map(stepped).collect();
         if axes.iter().all(|cut| matches!(cut, Cut::Stepped(_))) {
             return self.push(&stand_ins);
+        }
+        if let Some(converted) = &self.converted {
+            let picked = axes.iter().enumerate().filter(|(_, cut)| matches!(cut, Cut::Picked(_)));
+            picked.map(|(axis, _)| axis).try_for_each(|axis| converted.refuse_picks(Some(axis)))?;
         }
         let tiles = axes.iter().map(|cut| match cut {
             Cut::Stepped(cut) => cut.tile_count(),
@@ -128,13 +132,14 @@ impl Output<'_> {
     ///
     /// # Errors
     ///
-    /// As [`push`](Output::push).
+    /// As [`push`](Output::push); `Unsupported` where elements are to become means.
     pub fn push_points(&mut self, points: Picks, chunk_shape: &[u64]) -> Result<(), Error> {
         let rank = self.rank();
         if chunk_shape.len() != rank {
             let found = chunk_shape.len();
             return Err(Error::internal("output", format!("wanted chunks of {rank} axes, found {found}")));
         }
+        self.converted.as_ref().map_or(Ok(()), |converted| converted.refuse_picks(None))?;
         // The result's one axis is none of the chunk's.
         let mut stand_ins = vec![in_one_tile(1); chunk_shape.len()];
         match stand_ins.first_mut() {

@@ -2,12 +2,40 @@
 
 use super::copy::Loop;
 use super::output::Output;
+use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 /// Some rows of one tile of an output.
 pub(super) struct Rows<'a> {
     start: NonNull<u8>,
     rows: [&'a mut [u8]; ROWS_AT_ONCE],
+}
+
+/// The memory of an output, for whoever has claimed a tile of it.
+pub(super) struct TileMemory<'a> {
+    start: NonNull<u8>,
+    output: PhantomData<&'a Output<'a>>,
+}
+
+impl<'a> TileMemory<'a> {
+    pub(super) fn new(output: &'a Output<'a>) -> TileMemory<'a> {
+        TileMemory { start: output.start, output: PhantomData }
+    }
+
+    /// So many bytes, the first of them `at` bytes from the output's start.
+    ///
+    /// # Safety
+    ///
+    /// They lie within a tile that the caller has claimed.
+    #[expect(unsafe_code, reason = "hands out the claimed bytes")]
+    #[inline]
+    pub(super) unsafe fn bytes(&mut self, at: usize, len: usize) -> &mut [u8] {
+        // SAFETY: within a tile, and the tile within the output.
+        let start = unsafe { self.start.add(at) };
+        // SAFETY: initialised bytes of a tile, which its claim alone may touch; what was handed out before is not used any
+        // more, as it borrows from this.
+        unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), len) }
+    }
 }
 
 /// Rows that are handed out at a time.

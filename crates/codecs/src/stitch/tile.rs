@@ -34,21 +34,21 @@ impl<'a> Tile<'a> {
 
     /// True when the tile takes every element of a chunk of `shape`, in order.
     pub fn covers(&self, shape: &[u64]) -> bool {
-        self.form != Form::Picked
+        self.form < Form::Picked
             && shape.len() == self.axes.len()
             && self.axes().zip(shape.iter().rev()).all(|((axis, tile), extent)| {
                 tile.source_start == 0 && tile.count == *extent && (axis.cut.step() == 1 || tile.count == 1)
             })
     }
 
-    /// The tile as one run of bytes, if that is what it is in the output.
+    /// The tile as one run of bytes, if that is what it is in the output, and its elements are not converted.
     ///
     /// # Errors
     ///
     /// The tile itself, where it is not.
     #[expect(unsafe_code, reason = "hands out the claimed bytes")]
     pub fn into_contiguous(self) -> Result<&'a mut [u8], Tile<'a>> {
-        if self.form == Form::Picked {
+        if Form::Picked <= self.form {
             return Err(self);
         }
         let (mut run, mut target) = (self.output.element_bytes, self.target);
@@ -69,13 +69,17 @@ impl<'a> Tile<'a> {
         Ok(unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), run) })
     }
 
-    /// Copies the tile's elements out of a decoded chunk, swapping bytes where the chunk's order is foreign.
+    /// Copies the tile's elements out of a decoded chunk, swapping bytes where the chunk's order is foreign, and converting
+    /// them where the output does.
     ///
     /// # Errors
     ///
     /// `Internal` when the tile takes elements that the chunk does not have, or the unit to swap is none of the output's
     /// elements.
     pub fn write(self, chunk: &DecodedChunk<'_>) -> Result<(), Error> {
+        if let (Form::Converted, Some(conversion)) = (self.form, self.output.conversion()) {
+            return self.write_converted(chunk, conversion);
+        }
         let element_bytes = self.output.element_bytes;
         let fits = |unit: usize| matches!(unit, 2 | 4 | 8) && element_bytes.is_multiple_of(unit);
         if let Some(unit) = chunk.swap_unit_bytes.filter(|unit| !fits(*unit)) {
@@ -118,14 +122,17 @@ impl<'a> Tile<'a> {
     ///
     /// # Errors
     ///
-    /// `Internal`, made an `E`, when the tile takes elements that those bytes of the chunk do not have.
+    /// `Internal`, made an `E`, when the tile takes elements that those bytes of the chunk do not have, or its elements are
+    /// to be converted.
     pub fn fill_rows<E: From<Error>>(
         self,
         strides: &[usize],
         (start, len): (usize, usize),
         mut copy: impl FnMut(usize, usize, &mut [&mut [u8]]) -> Result<(), E>,
     ) -> Result<(), E> {
-        if self.form == Form::Picked {
+        if self.form == Form::Converted {
+            Err(E::from(Error::internal("output", "wanted a chunk in memory to convert, found rows")))
+        } else if self.form == Form::Picked {
             self.fill_picked_rows(strides, (start, len), &mut copy)
         } else if self.axes.len() <= RANK_USUAL {
             self.fill_nest::<RANK_USUAL, E>(strides, (start, len), &mut copy)
@@ -233,13 +240,16 @@ impl<'a> Tile<'a> {
         (end <= len).then_some((first, target))
     }
 
-    /// Fills the tile with one element's bytes, in native order. An `element` of another size than the output's fills
-    /// nothing and is an error.
+    /// Fills the tile with one element's bytes, in native order: an element as chunks have it, where the output converts
+    /// them. An `element` of another size fills nothing and is an error.
     ///
     /// # Errors
     ///
     /// `Internal` for an element of another size.
     pub fn fill(self, element: &[u8]) -> Result<(), Error> {
+        if let (Form::Converted, Some(conversion)) = (self.form, self.output.conversion()) {
+            return self.fill_converted(element, conversion);
+        }
         if element.len() != self.output.element_bytes {
             let message = format!(
                 "wanted a fill value of {} bytes, found {}",

@@ -8,6 +8,7 @@
 )]
 
 mod chains;
+mod conversions;
 mod corrupt;
 mod fixtures;
 mod picks;

@@ -231,6 +231,22 @@ impl DataType {
         })
     }
 
+    /// The number that an element is, where it is one to calculate with: no date and no time span.
+    pub(crate) fn quantity(&self) -> Option<NumberType> {
+        match self {
+            Self::DateTime64(_) | Self::TimeDelta64(_) => None,
+            other => other.number(),
+        }
+    }
+
+    /// The type of such numbers, of those that have one of their own.
+    pub(crate) fn of_number(number: NumberType) -> Option<DataType> {
+        if number == NumberType::BFloat16 {
+            return Some(Self::SmallFloat(SmallFloat::BFloat16));
+        }
+        PLAIN.into_iter().find(|plain| plain.number() == Some(number))
+    }
+
     /// Whether a `bytes` codec must name a byte order for it.
     pub(crate) fn needs_byte_order(&self) -> bool {
         match self {

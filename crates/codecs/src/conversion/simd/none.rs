@@ -1,0 +1,9 @@
+//! No choice to make: loops as they are.
+
+use super::Loop;
+
+/// Runs a loop.
+#[inline(always)]
+pub(in super::super) fn run(work: impl Loop) {
+    work.run();
+}

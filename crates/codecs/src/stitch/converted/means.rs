@@ -1,0 +1,268 @@
+//! Tiles whose elements become means of blocks.
+
+use super::super::copy::RANK_MAX;
+use super::super::output::memory;
+use super::super::picks::Run;
+use super::super::rows::TileMemory;
+use super::super::tile::{Tile, outside};
+use super::fold::fold;
+use super::nest::{Place, Step, Strided, TileAxis};
+use super::seams::{Seams, Share};
+use super::stored::Stored;
+use crate::chain::DecodedChunk;
+use crate::conversion::{BLOCK, ChannelRow, CompiledConversion, Floats, NanMeans, Working};
+use crate::error::Error;
+use std::ops::Range;
+
+/// Blocks along the last axis that are worked on at a time.
+const ROW: usize = 128;
+
+/// A tile on its way to means.
+struct Means<'t, 'c, W> {
+    floats: &'t Floats<W>,
+    axes: Vec<MeanAxis<'t>>,
+    seams: Option<&'t Seams>,
+    stored: Stored<'c>,
+    memory: TileMemory<'t>,
+    target_bytes: usize,
+    /// Elements of a block.
+    full: f64,
+    values: Vec<W>,
+    sums: [f64; ROW],
+    /// `None` where every element counts.
+    counts: Option<[f64; ROW]>,
+}
+
+/// One axis of the tile.
+struct MeanAxis<'t> {
+    axis: TileAxis<'t>,
+    factor: usize,
+}
+
+/// Elements along the last axis.
+struct Row {
+    /// The first one's place along the axis of the result.
+    low: usize,
+    tile: usize,
+    factor: usize,
+    step: Strided,
+}
+
+/// Some elements of a row.
+struct Piece<'r> {
+    row: &'r Row,
+    /// Elements of the first one's block that lie before it.
+    before: usize,
+    count: usize,
+}
+
+/// The blocks along the outer axes that a row lies in.
+#[derive(Clone, Copy)]
+struct Cell {
+    /// The first axis along which the block lies in several chunks.
+    cut: Option<usize>,
+    /// The places of its share, see [`Seams`].
+    at: [usize; RANK_MAX],
+    /// Which elements of the tile along each axis the block has: their loop, and from where on.
+    loops: [Strided; RANK_MAX],
+}
+
+impl Tile<'_> {
+    /// Fills the tile's blocks with their means, and keeps its share of those that lie in other chunks as well.
+    pub(super) fn write_means<W: Working>(
+        self,
+        chunk: &DecodedChunk<'_>,
+        conversion: &CompiledConversion,
+        floats: &Floats<W>,
+    ) -> Result<(), Error> {
+        if chunk.strides.len() != self.axes.len() {
+            return Err(outside(chunk.bytes.len()));
+        }
+        let (factors, target) = (&conversion.factors, self.target);
+        let (mut axes, mut first) = (Vec::with_capacity(factors.len()), Place { target, ..Place::default() });
+        let laid = self.converted_axes(chunk.strides, conversion.channels.as_ref(), |number, axis| {
+            first = first.plus(axis.first);
+            axes.push(MeanAxis { axis, factor: factors.get(number).copied().unwrap_or(1) });
+        });
+        laid.ok_or_else(|| outside(chunk.bytes.len()))?;
+        axes.reverse();
+        let is_counted = conversion.nan_means == NanMeans::Skip;
+        let mut means = Means {
+            floats,
+            axes,
+            seams: self.output.seams(self.result),
+            stored: Stored::new(chunk, conversion.source.size_bytes()),
+            memory: TileMemory::new(self.output),
+            target_bytes: self.output.element_bytes,
+            full: factors.iter().map(|factor| *factor as f64).product(),
+            values: vec![W::ZERO; BLOCK],
+            sums: [0.0; ROW],
+            counts: is_counted.then_some([0.0; ROW]),
+        };
+        let cell = Cell { cut: None, at: [0; RANK_MAX], loops: [Strided::default(); RANK_MAX] };
+        means.outer(0, first, cell)
+    }
+}
+
+impl<W: Working> Means<'_, '_, W> {
+    /// Walks the blocks along an axis, and those that follow.
+    fn outer(&mut self, axis: usize, place: Place, cell: Cell) -> Result<(), Error> {
+        if axis + 1 == self.axes.len() {
+            return self.last(place, cell);
+        }
+        let MeanAxis { axis: TileAxis { step, low, tile, .. }, factor } = &self.axes[axis];
+        let (step, low, tile, factor) = (*step, *low, memory(*tile), *factor);
+        match step {
+            Step::Picked(runs, steps) => runs.iter().try_for_each(|run| {
+                let (first, elements) = steps.run(place, run);
+                (0..elements.count).try_for_each(|number| {
+                    let block = (run.target as usize).saturating_add(number);
+                    let cell = self.enter(cell, axis, (block, 0), Strided { count: 1, ..steps });
+                    self.outer(axis + 1, first.after(number, &elements), cell)
+                })
+            }),
+            Step::Strided(steps) => {
+                let end = low + steps.count;
+                (low / factor..end.div_ceil(factor)).try_for_each(|block| {
+                    let (from, to) = ((block * factor).max(low), ((block + 1) * factor).min(end));
+                    let cell = self.enter(cell, axis, (block, tile), Strided { count: to - from, ..steps });
+                    let Place { source, channel, .. } = place.after(from - low, &steps);
+                    let target = place.target.wrapping_add(block.wrapping_mul(steps.target));
+                    self.outer(axis + 1, Place { source, target, channel }, cell)
+                })
+            }
+        }
+    }
+
+    /// The cell within a block along one more axis: the tile's elements of it are a loop.
+    fn enter(&self, mut cell: Cell, axis: usize, (block, tile): (usize, usize), elements: Strided) -> Cell {
+        cell.loops[axis] = elements;
+        let Some(seams) = self.seams else { return cell };
+        let place = seams.axes[axis].place(block);
+        cell.at[axis] = if cell.cut.is_some() { place.share_of(tile) } else { place.rank_of(tile) };
+        if cell.cut.is_none() && place.is_cut() {
+            cell.cut = Some(axis);
+        }
+        cell
+    }
+
+    /// The blocks along the last axis.
+    fn last(&mut self, place: Place, cell: Cell) -> Result<(), Error> {
+        let Some(MeanAxis { axis: TileAxis { step, low, tile, .. }, factor }) = self.axes.last() else {
+            return Ok(());
+        };
+        let (step, low, tile, factor) = (*step, *low, memory(*tile), *factor);
+        match step {
+            Step::Picked(runs, steps) => runs.iter().try_for_each(|run: &Run| {
+                let (first, elements) = steps.run(place, run);
+                let row = Row { low: run.target as usize, tile: 0, factor: 1, step: elements };
+                self.row(Place { target: place.target, ..first }, &row, &cell)
+            }),
+            Step::Strided(step) => self.row(place, &Row { low, tile, factor, step }, &cell),
+        }
+    }
+
+    /// Some blocks of the last axis at a time: their sums, and where these go.
+    fn row(&mut self, place: Place, row: &Row, cell: &Cell) -> Result<(), Error> {
+        let (end, factor) = (row.low + row.step.count, row.factor);
+        let blocks_end = end.div_ceil(factor);
+        let mut block = row.low / factor;
+        while block < blocks_end {
+            let next = (block + ROW).min(blocks_end);
+            let (from, to) = ((block * factor).max(row.low), (next * factor).min(end));
+            self.sums[..next - block].fill(0.0);
+            if let Some(counts) = &mut self.counts {
+                counts[..next - block].fill(0.0);
+            }
+            let first = place.after(from - row.low, &row.step);
+            self.sum(0, first, &Piece { row, before: from - block * factor, count: to - from }, cell)?;
+            self.put(place.target, (block, next), row, cell, (from, to));
+            block = next;
+        }
+        Ok(())
+    }
+
+    /// Adds up a piece of a row over all elements of its blocks along the outer axes.
+    fn sum(&mut self, axis: usize, place: Place, piece: &Piece<'_>, cell: &Cell) -> Result<(), Error> {
+        if axis + 1 == self.axes.len() {
+            return self.add(place, piece);
+        }
+        let steps = cell.loops[axis];
+        (0..steps.count).try_for_each(|number| self.sum(axis + 1, place.after(number, &steps), piece, cell))
+    }
+
+    fn add(&mut self, place: Place, piece: &Piece<'_>) -> Result<(), Error> {
+        let (step, factor, mut done) = (piece.row.step, piece.row.factor, 0);
+        while done < piece.count {
+            let count = BLOCK.min(piece.count - done);
+            let at = place.after(done, &step);
+            let stored = self.stored.elements(at.source, step.source, count)?;
+            let values = &mut self.values[..count];
+            self.floats.values(stored, ChannelRow { first: at.channel, step: step.channel }, values);
+            let counts = self.counts.as_mut().map(|counts| &mut counts[..]);
+            fold(values, piece.before + done, factor, &mut self.sums, counts);
+            done += count;
+        }
+        Ok(())
+    }
+
+    /// Puts the sums of some blocks where they belong: as means in the output, or as shares where blocks lie in several
+    /// chunks. The row's elements `from..to` are in them.
+    fn put(
+        &mut self,
+        target: usize,
+        (block, next): (usize, usize),
+        row: &Row,
+        cell: &Cell,
+        (from, to): (usize, usize),
+    ) {
+        let (last, count) = (self.axes.len() - 1, next - block);
+        if let (Some(seams), Some(part)) = (self.seams, cell.cut) {
+            let mut at = cell.at;
+            at[last] = seams.axes[last].place(block).share_of(row.tile);
+            let number = seams.number(part, &at[..=last]);
+            return (0..count).for_each(|index| seams.put(number + index, self.share(index)));
+        }
+        // The first and the last may lie in other chunks as well.
+        let head = usize::from(!from.is_multiple_of(row.factor));
+        let tail = usize::from(!to.is_multiple_of(row.factor) && head < count);
+        if let Some(seams) = self.seams {
+            for index in (0..head).chain(count - tail..count) {
+                let mut at = cell.at;
+                at[last] = seams.axes[last].place(block + index).rank_of(row.tile);
+                seams.put(seams.number(last, &at[..=last]), self.share(index));
+            }
+        }
+        self.finish(target.wrapping_add((block + head).wrapping_mul(self.target_bytes)), head..count - tail);
+    }
+
+    fn share(&self, index: usize) -> Share {
+        Share { sum: self.sums[index], count: self.counts.map_or(0.0, |counts| counts[index]) }
+    }
+
+    /// Puts the means of some sums in the output, from a place on.
+    #[expect(unsafe_code, reason = "writes to the claimed bytes")]
+    fn finish(&mut self, target: usize, whole: Range<usize>) {
+        if whole.is_empty() {
+            return;
+        }
+        let values = &mut self.values[..whole.len()];
+        match &self.counts {
+            None => {
+                for (value, sum) in values.iter_mut().zip(&self.sums[whole]) {
+                    *value = W::of(*sum / self.full);
+                }
+            }
+            Some(counts) => {
+                for ((value, sum), count) in
+                    values.iter_mut().zip(&self.sums[whole.clone()]).zip(&counts[whole])
+                {
+                    *value = W::of(*sum / *count);
+                }
+            }
+        }
+        let len = values.len() * self.target_bytes;
+        // SAFETY: blocks whose elements all lie in the tile are the tile's, which this claim alone may touch.
+        self.floats.finish(values, unsafe { self.memory.bytes(target, len) });
+    }
+}
