@@ -37,7 +37,6 @@ pub(super) fn from_bfloat(bits: u16) -> f32 {
 
 /// The bfloat16 nearest to a value, ties to even.
 #[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "the upper bits were shifted off")]
 pub(super) fn to_bfloat(value: f32) -> u16 {
     let bits = value.to_bits();
     let rounded = bits.wrapping_add(0x7fff).wrapping_add(bits >> 16 & 1);

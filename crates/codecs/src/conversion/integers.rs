@@ -140,11 +140,7 @@ macro_rules! whole {
     (@from $source:ty; $($target:ty),*) => {
         $(impl Saturating<$target> for $source {
             #[inline(always)]
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::allow_attributes,
-                reason = "bounds that either type has, and values between them"
-            )]
+            #[allow(clippy::cast_possible_truncation, reason = "bounds that either type has; some pairs lose nothing")]
             fn saturated(self) -> $target {
                 const WIDE: (i128, i128) = (<$target>::MIN as i128, <$target>::MAX as i128);
                 const LOW: $source =

@@ -183,7 +183,7 @@ impl Case {
         // Small numbers, which masks hit; large ones; and any bits.
         let (small, any) = ((whole >> 3) % 5, whole >> 8);
         let is_small = number % 4 != 0;
-        let bytes = match self.source {
+        match self.source {
             NumberType::Bool => return vec![(number >> 9) as u8 & 1],
             NumberType::Int4 => return vec![(((number >> 9) % 16) as i8 - 8) as u8],
             NumberType::Float16 if is_small => f16::from_f64(small as f64).to_ne_bytes().to_vec(),
@@ -191,8 +191,7 @@ impl Case {
             NumberType::Float32 if is_small => (small as f32).to_ne_bytes().to_vec(),
             NumberType::Float64 if is_small => (small as f64).to_ne_bytes().to_vec(),
             _ => (if is_small { small } else { any }).to_le_bytes()[..self.source.size_bytes()].to_vec(),
-        };
-        bytes
+        }
     }
 
     fn stored(&self, bytes: &[u8]) -> Stored {
@@ -215,7 +214,7 @@ impl Case {
             NumberType::Float32 => Stored::Float(read!(f32).into()),
             NumberType::Float64 => Stored::Float(read!(f64)),
             NumberType::Float8E4M3 => Stored::Float(float8(bytes[0])),
-            other => panic!("{other:?}"),
+            other => unreachable!("{other:?}"),
         }
     }
 
@@ -310,13 +309,13 @@ impl Case {
             NumberType::Float16 => f16::from_f32(single).to_ne_bytes().to_vec(),
             NumberType::Float32 => single.to_ne_bytes().to_vec(),
             NumberType::Float64 => value.to_ne_bytes().to_vec(),
-            other => panic!("{other:?}"),
+            other => unreachable!("{other:?}"),
         }
     }
 
     /// What integers that are never floats become.
     fn whole(&self, stored: Stored) -> Vec<u8> {
-        let Stored::Whole(whole) = stored else { panic!("{stored:?}") };
+        let Stored::Whole(whole) = stored else { unreachable!("{stored:?}") };
         let whole = if self.is_masked(stored) { self.steps.fill.unwrap().into() } else { whole };
         let bits = self.target.bits();
         let (min, max) = match self.target.class() {

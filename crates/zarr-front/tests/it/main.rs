@@ -11,6 +11,7 @@
 
 mod block_on;
 mod control;
+mod converted;
 mod corpus;
 mod damage;
 mod decoded;

@@ -195,8 +195,22 @@ fn blocks(spec: &Spec, numbers: &mut Numbers) -> Wanted {
     Wanted { selection: Selection::blocks(axes), shape, elements: combined(&taken) }
 }
 
+/// Some selections of any kind.
+pub(crate) fn any_wanted(spec: &Spec, seed: u64, count: usize) -> Vec<Wanted> {
+    let (mut numbers, mut wanted) = (Numbers(seed), Vec::new());
+    for _ in 0..count {
+        match numbers.below(8) {
+            0..=2 => wanted.push(orthogonal(&spec.shape, &mut numbers)),
+            3..=5 => wanted.extend(points(&spec.shape, &mut numbers)),
+            6 => wanted.push(mask(&spec.shape, &mut numbers)),
+            _ => wanted.push(blocks(spec, &mut numbers)),
+        }
+    }
+    wanted
+}
+
 impl Written {
-    fn bytes_of(&self, elements: &[Vec<u64>]) -> Vec<u8> {
+    pub(crate) fn bytes_of(&self, elements: &[Vec<u64>]) -> Vec<u8> {
         let size = self.spec.element_bytes;
         let number = |at: &Vec<u64>| {
             at.iter().zip(&self.spec.shape).fold(0, |number, (at, length)| number * length + at)
@@ -256,16 +270,7 @@ proptest! {
 
     #[test]
     fn any_picks_are_what_indexing_says(spec in spec(), seed: u64, count in 1usize..6) {
-        let mut numbers = Numbers(seed);
-        let mut wanted = Vec::new();
-        for _ in 0..count {
-            match numbers.below(8) {
-                0..=2 => wanted.push(orthogonal(&spec.shape, &mut numbers)),
-                3..=5 => wanted.extend(points(&spec.shape, &mut numbers)),
-                6 => wanted.push(mask(&spec.shape, &mut numbers)),
-                _ => wanted.push(blocks(&spec, &mut numbers)),
-            }
-        }
+        let wanted = any_wanted(&spec, seed, count);
         check_everywhere(&spec.write(), &wanted)?;
     }
 }

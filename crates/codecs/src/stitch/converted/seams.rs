@@ -46,8 +46,8 @@ impl Seams {
         let (mut starts, mut len) = (Vec::with_capacity(axes.len()), Some(0usize));
         for part in 0..axes.len() {
             starts.push(len.unwrap_or(0));
-            let extents = (0..axes.len()).map(|axis| extent(&axes, part, axis));
-            let part = extents.fold(Some(1), |len: Option<usize>, extent| len?.checked_mul(extent));
+            let part =
+                (0..axes.len()).map(|axis| extent(&axes, part, axis)).try_fold(1usize, usize::checked_mul);
             len = len.zip(part).and_then(|(len, part)| len.checked_add(part));
         }
         let is_counted = conversion.nan_means == NanMeans::Skip;
