@@ -1,5 +1,6 @@
 //! `swath.Array`.
 
+use crate::conversion::Keywords;
 use crate::errors::{raised, warn};
 use crate::indexers::{BlockIndex, OIndex, VIndex};
 use crate::info::Info;
@@ -352,7 +353,7 @@ impl Array {
         json::object(py, self.get(py)?.array.metadata().attributes())
     }
 
-    /// Read what an index selects, into `out` if it is given.
+    /// Read what an index selects, into `out` if it is given, and convert it on the way if asked to.
     ///
     /// Parameters
     /// ----------
@@ -362,6 +363,35 @@ impl Array {
     ///     Where to write: a writable array, contiguous in C order, of exactly the result's shape and
     ///     dtype. While it is written to, give it to no other read and leave it alone; after an error its
     ///     content is undefined.
+    /// by : {'index', 'orthogonal', 'coordinate', 'mask', 'block'}, default 'index'
+    ///     How the index is read: as by `array[...]`, `oindex`, `get_coordinate_selection`,
+    ///     `get_mask_selection` or `blocks`.
+    /// dtype : numpy dtype, optional
+    ///     What elements are cast to: float16, float32, float64, bfloat16 of ml_dtypes, or an integer of 8 to
+    ///     64 bits. By default the array's own where elements are at most masked and filled and it has NaN
+    ///     or needs none; else float32 where every element is exact in it, and float64 otherwise.
+    /// mask : number or sequence of numbers, optional
+    ///     Stored values that become NaN: CF's `_FillValue` and `missing_value`.
+    /// valid_range : tuple of two numbers, optional
+    ///     Stored values outside become NaN; both ends are valid, and None is no end.
+    /// scale, offset : float, optional
+    ///     Elements become ``stored * scale + offset``: CF's `scale_factor` and `add_offset`.
+    /// decode_dtype : {'float32', 'float64'}, optional
+    ///     The precision to scale in. By default float32 where `dtype` is a float of up to 32 bits and every
+    ///     stored element is exact in it, else float64. xarray scales by attributes in float64.
+    /// mean, std : float or sequence of floats, optional
+    ///     Elements become ``(element - mean) / std``; sequences have a number for each index along `axis` of
+    ///     the array, whatever is selected of it.
+    /// axis : int, optional
+    ///     The axis of the array that `mean` and `std` are told along.
+    /// downsample : sequence of int, optional
+    ///     A factor for each axis of the array: blocks of so many elements of the result become their mean,
+    ///     and what is left over at the end of an axis is dropped. 1 where an axis is selected by an integer
+    ///     or a list.
+    /// skipna : bool, default False
+    ///     Whether means leave NaN out. Else NaN in a block makes its mean NaN.
+    /// fill : number, optional
+    ///     What NaN becomes, means too. Needed where an integer dtype is masked.
     ///
     /// Returns
     /// -------
@@ -371,29 +401,41 @@ impl Array {
     /// Raises
     /// ------
     /// InvalidError
-    ///     `out` does not fit. A ValueError too.
+    ///     `out` does not fit, or the steps do not fit the array or the dtype. A ValueError too.
+    /// UnsupportedError
+    ///     Elements are no numbers, or there is no cast to `dtype`; or means of elements that are picked one
+    ///     by one.
     /// OutOfBoundsError, UnsupportedSelectionError, CorruptError, StorageError
     ///     As for `array[index]`.
+    ///
+    /// Notes
+    /// -----
+    /// The order is always: mask, scale and offset, rounding to the working precision, mean and std, downsample,
+    /// fill, cast. The working precision is float32 where `dtype` is a float of up to 32 bits, else float64.
+    /// Equal to the same steps in NumPy, but that sums of means are float64, and that casts to integers take the
+    /// nearest number of the type (and 0 of NaN) where NumPy wraps around. All is done on each chunk while it is in
+    /// cache; no array of the result's size is made on the way. Reads of the same give the same bits.
     ///
     /// Examples
     /// --------
     /// >>> out = numpy.empty((3, 256, 256), array.dtype)
     /// >>> array.read(0, out=out) is out
     /// True
-    #[pyo3(signature = (index = Given::nothing(), out = None), text_signature = "($self, index=..., out=None)")]
+    /// >>> array.read(0, dtype="float32", mask=0, scale=0.5, fill=-1, downsample=(1, 1, 2, 2)).shape
+    /// (3, 128, 128)
+    #[pyo3(
+        signature = (index = Given::nothing(), out = None, **keywords),
+        text_signature = "($self, index=..., out=None, *, by='index', dtype=None, mask=None, valid_range=None, scale=None, offset=None, decode_dtype=None, mean=None, std=None, axis=None, downsample=None, skipna=False, fill=None)"
+    )]
     fn read<'py>(
         &self,
         py: Python<'py>,
         index: Given<'py>,
         out: Option<&Bound<'py, PyAny>>,
+        keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyUntypedArray>> {
-        let opened = self.get(py)?;
-        let (mut axes, mut fancy) = (Vec::new(), None);
-        if let Some(index) = index.0 {
-            fancy = opened.parse(&index, &mut axes)?;
-        }
-        let selection = fancy.unwrap_or_else(|| Selection::new(axes));
-        read::one(py, &opened, &selection, out)
+        let keywords = Keywords::new("read", keywords)?;
+        read::viewed(py, &*self.get(py)?, &keywords, index.0.as_ref(), out)
     }
 
     /// Read many selections at once. A chunk that several need is read and decoded once.
@@ -406,6 +448,8 @@ impl Array {
     ///     Where to write, as for `read`; of shape (n, ...). Not together with `stack=False`.
     /// stack : bool, default True
     ///     Whether to return one array. The selections must then have equal shapes.
+    /// by, dtype, mask, valid_range, scale, offset, decode_dtype, mean, std, axis, downsample, skipna, fill
+    ///     As for `read`.
     ///
     /// Returns
     /// -------
@@ -417,7 +461,10 @@ impl Array {
     /// Raises
     /// ------
     /// InvalidError
-    ///     The shapes differ, there is nothing to stack, or `out` does not fit. A ValueError too.
+    ///     The shapes differ, there is nothing to stack, `out` does not fit, or what `read` refuses. A
+    ///     ValueError too.
+    /// UnsupportedError
+    ///     As for `read`.
     /// OutOfBoundsError, UnsupportedSelectionError
     ///     As for `array[index]`; nothing has been read.
     /// CorruptError, StorageError
@@ -428,16 +475,21 @@ impl Array {
     /// --------
     /// >>> array.read_many([numpy.s_[t, :, 0:128, 0:128] for t in (0, 5, 2)]).shape
     /// (3, 3, 128, 128)
-    #[pyo3(signature = (indexes, out = None, *, stack = true))]
+    #[pyo3(
+        signature = (indexes, out = None, *, stack = true, **keywords),
+        text_signature = "($self, indexes, out=None, *, stack=True, by='index', dtype=None, mask=None, valid_range=None, scale=None, offset=None, decode_dtype=None, mean=None, std=None, axis=None, downsample=None, skipna=False, fill=None)"
+    )]
     fn read_many<'py>(
         &self,
         py: Python<'py>,
         indexes: &Bound<'py, PyAny>,
         out: Option<&Bound<'py, PyAny>>,
         stack: bool,
+        keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let opened = self.get(py)?;
-        let plan = read::plan_many(&opened, indexes)?;
+        let (opened, keywords) = (self.get(py)?, Keywords::new("read_many", keywords)?);
+        let view = read::view(py, &opened, &keywords)?;
+        let plan = read::plan_many(&opened, view.as_ref(), keywords.way, indexes)?;
         match (stack, out) {
             (true, out) => read::stacked(py, &opened, &plan, out)?.into_bound_py_any(py),
             (false, None) => read::listed(py, &opened, &plan)?.into_bound_py_any(py),

@@ -10,6 +10,7 @@
 mod array;
 mod cache;
 mod chunk_sizes;
+mod conversion;
 mod create;
 mod credentials;
 mod dtype;

@@ -1,16 +1,18 @@
 //! Reading selections into NumPy arrays.
 
 use crate::array::Opened;
+use crate::conversion::Keywords;
 use crate::errors::{Class, error, raised, raised_about};
 use crate::output::{Target, allocate, checked};
-use crate::{selection, variable};
+use crate::selection::Way;
+use crate::{dtype, selection, variable};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice, PyTuple};
 use std::cell::RefCell;
-use swath::{ReadOptions, ReadPlan, Selection};
+use swath::{AxisSelection, ConvertedArray, ReadOptions, ReadPlan, Selection};
 
 /// Reads one index into a new array, or into `out`.
 pub(crate) fn one<'py>(
@@ -23,6 +25,60 @@ pub(crate) fn one<'py>(
     let plan = plan.map_err(|error| raised_about(py, &error, &opened.name))?;
     let shape = output_shape(py, opened, &plan, 0)?;
     into_array(py, opened, &plan, &shape, out)
+}
+
+/// What `read` and `read_many` read: the array as keyword arguments say that it is converted.
+pub(crate) fn view<'py>(
+    py: Python<'py>,
+    opened: &Opened,
+    keywords: &Keywords<'py>,
+) -> PyResult<Option<ConvertedArray>> {
+    let Some(conversion) = keywords.conversion(py, opened)? else { return Ok(None) };
+    let view = opened.array.converted(&conversion);
+    view.map(Some).map_err(|error| raised(py, &error))
+}
+
+/// A plan of no selections: of an array as it is, or as it is converted.
+pub(crate) fn empty_plan<'a>(opened: &'a Opened, view: Option<&'a ConvertedArray>) -> ReadPlan<'a> {
+    view.map_or_else(|| ReadPlan::empty(&opened.array), ReadPlan::converted)
+}
+
+/// Reads one index, in one way or in that of `array[index]`, into a new array, or into `out`.
+pub(crate) fn viewed<'py>(
+    py: Python<'py>,
+    opened: &Opened,
+    keywords: &Keywords<'py>,
+    index: Option<&Bound<'py, PyAny>>,
+    out: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let view = view(py, opened, keywords)?;
+    let mut plan = empty_plan(opened, view.as_ref());
+    let mut axes = Vec::new();
+    match index {
+        Some(index) => push(&mut plan, opened, keywords.way, index, &mut axes)?,
+        None => plan.push_axes(&[]).map_err(|error| raised_about(py, &error, &opened.name))?,
+    }
+    let shape = output_shape(py, opened, &plan, 0)?;
+    into_array(py, opened, &plan, &shape, out)
+}
+
+/// Adds what an index selects to a plan.
+fn push(
+    plan: &mut ReadPlan<'_>,
+    opened: &Opened,
+    way: Option<Way>,
+    index: &Bound<'_, PyAny>,
+    axes: &mut Vec<AxisSelection>,
+) -> PyResult<()> {
+    let selection = match way {
+        None => opened.parse(index, axes)?,
+        Some(way) => Some(selection::parse_by(way, index, opened.array.shape(), &opened.name)?),
+    };
+    let pushed = match selection {
+        None => plan.push_axes(axes),
+        Some(selection) => plan.push(&selection),
+    };
+    pushed.map_err(|error| raised_about(index.py(), &error, &opened.name))
 }
 
 /// Reads many indexes of equal shapes into one new array, or into `out`: stacked along a new first axis.
@@ -75,17 +131,17 @@ pub(crate) fn listed<'py>(
     Ok(arrays)
 }
 
-/// The plan to read an iterable of indexes.
-pub(crate) fn plan_many<'a>(opened: &'a Opened, indexes: &Bound<'_, PyAny>) -> PyResult<ReadPlan<'a>> {
-    let py = indexes.py();
-    let mut plan = ReadPlan::empty(&opened.array);
+/// The plan to read an iterable of indexes, each in one way or in that of `array[index]`.
+pub(crate) fn plan_many<'a>(
+    opened: &'a Opened,
+    view: Option<&'a ConvertedArray>,
+    way: Option<Way>,
+    indexes: &Bound<'_, PyAny>,
+) -> PyResult<ReadPlan<'a>> {
+    let mut plan = empty_plan(opened, view);
     let mut axes = Vec::new();
     for index in indexes.try_iter()? {
-        let pushed = match opened.parse(&index?, &mut axes)? {
-            None => plan.push_axes(&axes),
-            Some(selection) => plan.push(&selection),
-        };
-        pushed.map_err(|error| raised_about(py, &error, &opened.name))?;
+        push(&mut plan, opened, way, &index?, &mut axes)?;
     }
     Ok(plan)
 }
@@ -171,7 +227,14 @@ fn into_array<'py>(
     if opened.array.data_type().is_variable_length() {
         return variable::into_array(py, opened, plan, shape, out);
     }
-    let dtype = opened.dtype(py)?;
+    let converted;
+    let dtype = match plan.is_converted() {
+        false => opened.dtype(py)?,
+        true => {
+            converted = dtype::of(py, &plan.data_type(), &opened.name)?;
+            &converted
+        }
+    };
     let array = match out {
         Some(out) => checked(out, shape, dtype, &opened.name)?,
         None => allocate(py, &PyTuple::new(py, shape)?, dtype)?,

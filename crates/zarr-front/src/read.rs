@@ -143,6 +143,12 @@ impl<'a> ReadPlan<'a> {
         ReadPlan { conversion: array.conversion(), ..ReadPlan::empty(array.array()) }
     }
 
+    /// True where elements are converted on the way.
+    #[must_use]
+    pub fn is_converted(&self) -> bool {
+        self.conversion.is_some()
+    }
+
     /// What an element of the results is.
     #[must_use]
     pub fn data_type(&self) -> DataType {

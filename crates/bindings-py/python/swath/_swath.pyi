@@ -17,6 +17,9 @@ type Index = AxisIndex | IndexList | tuple[AxisIndex | IndexList, ...]
 type PointList = SupportsIndex | list[int] | npt.NDArray[np.integer[Any]]
 type PointIndex = PointList | tuple[PointList, ...]
 type Mask = list[bool] | npt.NDArray[np.bool_]
+type AnyIndex = Index | PointIndex | Mask
+type By = Literal["index", "orthogonal", "coordinate", "mask", "block"]
+type Number = float | np.number[Any]
 
 __version__: str
 
@@ -92,8 +95,26 @@ class Array:
     def _change_attributes(self, added: str, removed: list[str]) -> dict[str, Any]:
         """Add and remove attributes, for `attrs`; returns all of them."""
 
-    def read(self, index: Index = ..., out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-        """Read what an index selects, into `out` if it is given.
+    def read(
+        self,
+        index: AnyIndex = ...,
+        out: npt.NDArray[Any] | None = None,
+        *,
+        by: By = "index",
+        dtype: npt.DTypeLike | None = None,
+        mask: Number | Sequence[Number] | npt.NDArray[Any] | None = None,
+        valid_range: tuple[Number | None, Number | None] | None = None,
+        scale: Number | None = None,
+        offset: Number | None = None,
+        decode_dtype: npt.DTypeLike | None = None,
+        mean: Number | Sequence[Number] | npt.NDArray[Any] | None = None,
+        std: Number | Sequence[Number] | npt.NDArray[Any] | None = None,
+        axis: int | None = None,
+        downsample: Sequence[int] | None = None,
+        skipna: bool = False,
+        fill: Number | None = None,
+    ) -> npt.NDArray[Any]:
+        """Read what an index selects, into `out` if it is given, and convert it on the way if asked to.
 
         Parameters
         ----------
@@ -103,6 +124,35 @@ class Array:
             Where to write: a writable array, contiguous in C order, of exactly the result's shape and
             dtype. While it is written to, give it to no other read and leave it alone; after an error its
             content is undefined.
+        by : {'index', 'orthogonal', 'coordinate', 'mask', 'block'}, default 'index'
+            How the index is read: as by `array[...]`, `oindex`, `get_coordinate_selection`,
+            `get_mask_selection` or `blocks`.
+        dtype : numpy dtype, optional
+            What elements are cast to: float16, float32, float64, bfloat16 of ml_dtypes, or an integer of 8 to
+            64 bits. By default the array's own where elements are at most masked and filled and it has NaN
+            or needs none; else float32 where every element is exact in it, and float64 otherwise.
+        mask : number or sequence of numbers, optional
+            Stored values that become NaN: CF's `_FillValue` and `missing_value`.
+        valid_range : tuple of two numbers, optional
+            Stored values outside become NaN; both ends are valid, and None is no end.
+        scale, offset : float, optional
+            Elements become ``stored * scale + offset``: CF's `scale_factor` and `add_offset`.
+        decode_dtype : {'float32', 'float64'}, optional
+            The precision to scale in. By default float32 where `dtype` is a float of up to 32 bits and every
+            stored element is exact in it, else float64. xarray scales by attributes in float64.
+        mean, std : float or sequence of floats, optional
+            Elements become ``(element - mean) / std``; sequences have a number for each index along `axis` of
+            the array, whatever is selected of it.
+        axis : int, optional
+            The axis of the array that `mean` and `std` are told along.
+        downsample : sequence of int, optional
+            A factor for each axis of the array: blocks of so many elements of the result become their mean,
+            and what is left over at the end of an axis is dropped. 1 where an axis is selected by an integer
+            or a list.
+        skipna : bool, default False
+            Whether means leave NaN out. Else NaN in a block makes its mean NaN.
+        fill : number, optional
+            What NaN becomes, means too. Needed where an integer dtype is masked.
 
         Returns
         -------
@@ -112,20 +162,50 @@ class Array:
         Raises
         ------
         InvalidError
-            `out` does not fit. A ValueError too.
+            `out` does not fit, or the steps do not fit the array or the dtype. A ValueError too.
+        UnsupportedError
+            Elements are no numbers, or there is no cast to `dtype`; or means of elements that are picked one
+            by one.
         OutOfBoundsError, UnsupportedSelectionError, CorruptError, StorageError
             As for `array[index]`.
+
+        Notes
+        -----
+        The order is always: mask, scale and offset, rounding to the working precision, mean and std, downsample,
+        fill, cast. The working precision is float32 where `dtype` is a float of up to 32 bits, else float64.
+        Equal to the same steps in NumPy, but that sums of means are float64, and that casts to integers take the
+        nearest number of the type (and 0 of NaN) where NumPy wraps around. All is done on each chunk while it is in
+        cache; no array of the result's size is made on the way. Reads of the same give the same bits.
 
         Examples
         --------
         >>> out = numpy.empty((3, 256, 256), array.dtype)
         >>> array.read(0, out=out) is out
         True
+        >>> array.read(0, dtype="float32", mask=0, scale=0.5, fill=-1, downsample=(1, 1, 2, 2)).shape
+        (3, 128, 128)
         """
 
     @overload
     def read_many(
-        self, indexes: Iterable[Index], out: npt.NDArray[Any] | None = None, *, stack: Literal[True] = True
+        self,
+        indexes: Iterable[AnyIndex],
+        out: npt.NDArray[Any] | None = None,
+        *,
+        stack: Literal[True] = True,
+        by: By = "index",
+        dtype: npt.DTypeLike | None = None,
+        mask: Number | Sequence[Number] | npt.NDArray[Any] | None = None,
+        valid_range: tuple[Number | None, Number | None] | None = None,
+        scale: Number | None = None,
+        offset: Number | None = None,
+        decode_dtype: npt.DTypeLike | None = None,
+        mean: Number | Sequence[Number] | npt.NDArray[Any] | None = None,
+        std: Number | Sequence[Number] | npt.NDArray[Any] | None = None,
+        axis: int | None = None,
+        downsample: Sequence[int] | None = None,
+        skipna: bool = False,
+        fill: Number | None = None,
     ) -> npt.NDArray[Any]:
         """Read many selections at once. A chunk that several need is read and decoded once.
 
@@ -137,6 +217,8 @@ class Array:
             Where to write, as for `read`; of shape (n, ...). Not together with `stack=False`.
         stack : bool, default True
             Whether to return one array. The selections must then have equal shapes.
+        by, dtype, mask, valid_range, scale, offset, decode_dtype, mean, std, axis, downsample, skipna, fill
+            As for `read`.
 
         Returns
         -------
@@ -148,7 +230,10 @@ class Array:
         Raises
         ------
         InvalidError
-            The shapes differ, there is nothing to stack, or `out` does not fit. A ValueError too.
+            The shapes differ, there is nothing to stack, `out` does not fit, or what `read` refuses. A
+            ValueError too.
+        UnsupportedError
+            As for `read`.
         OutOfBoundsError, UnsupportedSelectionError
             As for `array[index]`; nothing has been read.
         CorruptError, StorageError
@@ -163,11 +248,45 @@ class Array:
 
     @overload
     def read_many(
-        self, indexes: Iterable[Index], out: None = None, *, stack: Literal[False]
+        self,
+        indexes: Iterable[AnyIndex],
+        out: None = None,
+        *,
+        stack: Literal[False],
+        by: By = "index",
+        dtype: npt.DTypeLike | None = None,
+        mask: Number | Sequence[Number] | npt.NDArray[Any] | None = None,
+        valid_range: tuple[Number | None, Number | None] | None = None,
+        scale: Number | None = None,
+        offset: Number | None = None,
+        decode_dtype: npt.DTypeLike | None = None,
+        mean: Number | Sequence[Number] | npt.NDArray[Any] | None = None,
+        std: Number | Sequence[Number] | npt.NDArray[Any] | None = None,
+        axis: int | None = None,
+        downsample: Sequence[int] | None = None,
+        skipna: bool = False,
+        fill: Number | None = None,
     ) -> list[npt.NDArray[Any]]: ...
     @overload
     def read_many(
-        self, indexes: Iterable[Index], out: npt.NDArray[Any] | None = None, *, stack: bool
+        self,
+        indexes: Iterable[AnyIndex],
+        out: npt.NDArray[Any] | None = None,
+        *,
+        stack: bool,
+        by: By = "index",
+        dtype: npt.DTypeLike | None = None,
+        mask: Number | Sequence[Number] | npt.NDArray[Any] | None = None,
+        valid_range: tuple[Number | None, Number | None] | None = None,
+        scale: Number | None = None,
+        offset: Number | None = None,
+        decode_dtype: npt.DTypeLike | None = None,
+        mean: Number | Sequence[Number] | npt.NDArray[Any] | None = None,
+        std: Number | Sequence[Number] | npt.NDArray[Any] | None = None,
+        axis: int | None = None,
+        downsample: Sequence[int] | None = None,
+        skipna: bool = False,
+        fill: Number | None = None,
     ) -> npt.NDArray[Any] | list[npt.NDArray[Any]]: ...
     @property
     def oindex(self) -> OIndex:
