@@ -22,8 +22,7 @@ pub(crate) fn zstd() -> Result<Round, Failure> {
 }
 
 fn decode(name: &str, configuration: &Value) -> Result<Round, Failure> {
-    let layout =
-        ChunkLayout { shape: vec![SIDE, SIDE], element: Element::number(NumberType::UInt16) };
+    let layout = ChunkLayout { shape: vec![SIDE, SIDE], element: Element::number(NumberType::UInt16) };
     let codecs =
         [Codec::from_v3("bytes", &json!({"endian": "little"}))?, Codec::from_v3(name, configuration)?];
     let chain = Chain::compile(&codecs, &layout)?;

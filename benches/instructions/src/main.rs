@@ -6,6 +6,7 @@
 //! that this machine cannot run ends with status 3 and the reason.
 
 mod arrays;
+mod converting;
 mod decoding;
 mod ranges;
 mod stitching;
@@ -40,6 +41,11 @@ fn path(name: &str, folder: &Path) -> Result<Round, Failure> {
         "claim" => stitching::claim(),
         "stitch_int16" => stitching::stitch(64, 2, 0),
         "stitch_int16_unaligned" => stitching::stitch(64, 2, 23),
+        "stitch_float64" => stitching::stitch(64, 8, 0),
+        "convert_float64" => converting::cast(),
+        "convert_int16" => converting::decode(),
+        "convert_means" => converting::means(0),
+        "convert_means_unaligned" => converting::means(converting::LEAD),
         "stitch_uint8" => stitching::stitch(32, 1, 0),
         "stitch_uint8_unaligned" => stitching::stitch(32, 1, 11),
         "serve" => ranges::serve(),

@@ -184,8 +184,8 @@ impl Case {
         let (small, any) = ((whole >> 3) % 5, whole >> 8);
         let is_small = number % 4 != 0;
         match self.source {
-            NumberType::Bool => return vec![(number >> 9) as u8 & 1],
-            NumberType::Int4 => return vec![(((number >> 9) % 16) as i8 - 8) as u8],
+            NumberType::Bool => vec![(number >> 9) as u8 & 1],
+            NumberType::Int4 => vec![(((number >> 9) % 16) as i8 - 8) as u8],
             NumberType::Float16 if is_small => f16::from_f64(small as f64).to_ne_bytes().to_vec(),
             NumberType::BFloat16 if is_small => bf16::from_f64(small as f64).to_ne_bytes().to_vec(),
             NumberType::Float32 if is_small => (small as f32).to_ne_bytes().to_vec(),

@@ -1,5 +1,7 @@
 //! Reads that convert, through every kind of medium and of selection, against the same steps done one by one.
 
+#![expect(clippy::cast_possible_truncation, reason = "rounds to the nearest, as the steps do")]
+
 use crate::block_on::block_on;
 use crate::oracle::{engine, narrow_engine, spec};
 use crate::picks::{Wanted, any_wanted};
@@ -145,7 +147,8 @@ fn means(
         let wide = i64::try_from(*length).unwrap();
         if *kind == 0 && 0 < wide {
             axes.push(AxisSelection::Index(start % wide));
-            (taken.push(vec![(start % wide).cast_unsigned()]), factors.push(1));
+            taken.push(vec![(start % wide).cast_unsigned()]);
+            factors.push(1);
             continue;
         }
         let from = if *step < 0 { wide - 1 - start % wide.max(1) } else { start % wide.max(1) };
@@ -159,7 +162,9 @@ fn means(
         elements
             .truncate(elements.len() / usize::try_from(*factor).unwrap() * usize::try_from(*factor).unwrap());
         shape.push(elements.len() as u64 / factor);
-        (axes.push(slice), taken.push(elements), factors.push(*factor));
+        axes.push(slice);
+        taken.push(elements);
+        factors.push(*factor);
     }
     let counts: Vec<u64> =
         taken.iter().zip(&factors).map(|(taken, factor)| taken.len() as u64 / factor).collect();
