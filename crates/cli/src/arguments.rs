@@ -21,6 +21,10 @@ pub(crate) enum Command {
     Read(crate::read::Arguments),
     /// Measure how fast random crops of an array are read.
     Bench(crate::bench::Arguments),
+    /// Copy an array or a group: in other chunks, shards, codecs, or the other format, between any two stores.
+    Copy(crate::copy::Arguments),
+    /// Compare two arrays or groups: metadata and values, however they are stored.
+    Diff(crate::diff::Arguments),
     /// Count, extremes, mean, spread and histogram of an array's elements, and what is missing.
     Stats(crate::stats::Arguments),
     /// Read and decode everything that is stored, and list what is wrong.
@@ -30,14 +34,15 @@ pub(crate) enum Command {
 impl Command {
     /// The exit code of the command where it could not be done.
     pub(crate) fn trouble(&self) -> u8 {
-        1
+        // As diff has it: 1 says that something differs.
+        if matches!(self, Command::Diff(_)) { 2 } else { 1 }
     }
 }
 
 /// What the command line came to.
 pub(crate) enum Parsed {
     /// A command to run.
-    Run(Command),
+    Run(Box<Command>),
     /// Help or version, to be printed.
     Show(String),
     /// Wrong usage, as one line.
@@ -47,12 +52,13 @@ pub(crate) enum Parsed {
 /// Parses the command line, the program's name first.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Parsed {
     match Arguments::try_parse_from(arguments) {
-        Ok(arguments) => Parsed::Run(arguments.command),
+        Ok(arguments) => Parsed::Run(Box::new(arguments.command)),
         Err(error) => match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Parsed::Show(error.to_string()),
             ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
                 Parsed::Wrong(
-                    "wanted a command: info, read, bench, stats or validate (see `swath --help`)".to_owned(),
+                    "wanted a command: info, read, bench, copy, diff, stats or validate (see `swath --help`)"
+                        .to_owned(),
                 )
             }
             _ => Parsed::Wrong(one_line(&error.to_string())),

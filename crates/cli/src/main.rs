@@ -1,8 +1,9 @@
-//! The `swath` command line: what a Zarr hierarchy holds, what a selection reads to, how fast crops of it are read, and
-//! whether all of it is sound.
+//! The `swath` command line: what a Zarr hierarchy holds, what a selection reads to, how fast crops of it are read, whether
+//! all of it is sound, how two differ; and copies in other forms.
 //!
 //! This crate knows arguments, terminals and figures; reading itself is the library's. Exit codes: 0 done (a reader
-//! that closed our output early included), 1 failed, or found what is wrong, 2 wrong usage, 130 interrupted.
+//! that closed our output early included), 1 failed, or found what is wrong, 2 wrong usage, 130
+//! interrupted. Those of `diff` are diff's: 0 equal, 1 different, 2 trouble.
 
 #![forbid(unsafe_code)]
 
@@ -14,7 +15,11 @@ mod bench_report;
 mod bench_run;
 mod calibrate;
 mod cf_time;
+mod copy;
 mod crops;
+mod diff;
+mod diff_metadata;
+mod diff_values;
 mod failure;
 mod gather;
 mod grouping;
@@ -57,7 +62,7 @@ fn main() -> ExitCode {
     match arguments::parse(std::env::args_os()) {
         Parsed::Run(command) => {
             let trouble = command.trouble();
-            failure::exit_code(run(command), trouble)
+            failure::exit_code(run(*command), trouble)
         }
         Parsed::Show(text) => failure::exit_code(show(&text), 1),
         Parsed::Wrong(line) => failure::usage(&line),
@@ -71,6 +76,8 @@ fn run(command: Command) -> anyhow::Result<Verdict> {
         Command::Info(arguments) => info::run(&arguments, &mut out)?,
         Command::Read(arguments) => read::run(&arguments, &mut out)?,
         Command::Bench(arguments) => bench::run(&arguments, &mut out)?,
+        Command::Copy(arguments) => verdict = copy::run(&arguments, &mut out)?,
+        Command::Diff(arguments) => verdict = diff::run(&arguments, &mut out)?,
         Command::Stats(arguments) => stats::run(&arguments, &mut out)?,
         Command::Validate(arguments) => verdict = validate::run(&arguments, &mut out)?,
     }

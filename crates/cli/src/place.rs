@@ -66,6 +66,18 @@ impl Place {
         }
     }
 
+    /// As [`Place::new`], for commands of two places: options are for those that are URLs, and of no concern to a path.
+    ///
+    /// # Errors
+    ///
+    /// As [`Place::new`].
+    pub(crate) fn either(path: &Path, arguments: &UrlArguments) -> anyhow::Result<Place> {
+        match path.to_str().filter(|text| text.contains("://")) {
+            Some(_) => Place::new(path, arguments),
+            None => Ok(Place::Directory(path.to_owned())),
+        }
+    }
+
     /// Opens the store; nothing is connected yet.
     ///
     /// # Errors
@@ -135,6 +147,12 @@ impl Place {
 }
 
 impl UrlArguments {
+    /// The same, with other options of the storage, each NAME=VALUE.
+    pub(crate) fn with_options(&self, options: &[String]) -> UrlArguments {
+        let UrlArguments { anon, cache, cache_dir, .. } = self;
+        UrlArguments { options: options.to_vec(), anon: *anon, cache: *cache, cache_dir: cache_dir.clone() }
+    }
+
     fn cache(&self) -> Option<CacheConfig> {
         CacheConfig::sized(self.cache, self.cache_dir.clone())
     }

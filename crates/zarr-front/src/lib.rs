@@ -13,6 +13,7 @@ mod chunk_key;
 mod compiled;
 mod contained_reads;
 mod converted;
+mod copying;
 mod counting_sort;
 mod data_type;
 mod decoded_cache;
@@ -59,6 +60,9 @@ pub use array_data::ArrayData;
 pub use catalog::references::ReferenceTargets;
 pub use chunk_key::{ChunkKeyEncoding, Separator};
 pub use converted::ConvertedArray;
+pub use copying::{
+    CopyCodecs, CopyExisting, CopyOptions, CopyPlan, CopyProgress, CopyReport, CopyShards, CopyStage, Verify,
+};
 pub use data_type::{DataType, SmallFloat, StructField, StructType, TimeUnit};
 pub use decoded_cache::DecodedCache;
 pub use error::{Error, ErrorKind};

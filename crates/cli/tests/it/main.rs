@@ -4,6 +4,8 @@
 
 mod bench;
 mod calibrate;
+mod copy;
+mod diff;
 mod info;
 mod npy;
 mod read;

@@ -2,6 +2,7 @@
 
 use super::{Finding, Severity};
 use crate::array::ArrayInner;
+use crate::copying::JOURNAL;
 use crate::store::join;
 use crate::stored_size::DOCUMENTS;
 use crate::{ChunkKeyEncoding, Error};
@@ -49,6 +50,11 @@ pub(super) fn visit_stored(
                 Entry::Prefix { .. } if depth < depth_max => folders.push((name, depth + 1)),
                 Entry::Prefix { .. } => visit(odd("wanted chunks only, found a folder that holds none"))?,
                 Entry::Object { .. } if depth == 0 && DOCUMENTS.contains(&&*name) => {}
+                Entry::Object { .. } if depth == 0 && name == JOURNAL => {
+                    let object = array.store.describe(&join(&array.path, &name));
+                    let message = "the array is the target of a copy that was not finished";
+                    visit(Listed::Odd(Finding::of_object(Severity::Damage, object, message)))?;
+                }
                 Entry::Object { size, .. } => visit(match coordinates(encoding, &name, rank) {
                     None => odd("wanted chunks only, found an object that is none"),
                     Some(found) if !is_within(&found, &array.compiled.objects) => {
