@@ -17,7 +17,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use swath_codecs::Scratch;
 use swath_ioengine::{
-    Arrival, ByteRange, Cursor, Engine, LaneContext, Limits, Medium, ObjectPart, ObjectRef, Window,
+    Arrival, ByteRange, Cursor, Engine, LaneContext, Medium, ObjectPart, ObjectRef, Window,
 };
 
 /// Where the chunks, or shards, of one read are, in a store that is a catalog.
@@ -56,12 +56,24 @@ impl Contained {
         engine: &Engine,
     ) -> Result<Option<Contained>, Error> {
         let Some(catalog) = array.store.catalog() else { return Ok(None) };
-        Ok(Some(Contained::new(catalog.contents(engine)?, array, groups, &engine.config().limits)))
+        Contained::new(catalog.contents(engine)?, array, groups, engine).map(Some)
     }
 
     /// Windows of a remote target are of as many chunks as windows may have, so that merging sees all gaps.
-    fn new(contents: Contents, array: &ArrayInner, groups: &Groups, limits: &Limits) -> Contained {
-        let remote_max = swath_ioengine::storage_len(limits.window_reads_max);
+    fn new(
+        contents: Contents,
+        array: &ArrayInner,
+        groups: &Groups,
+        engine: &Engine,
+    ) -> Result<Contained, Error> {
+        let remote_max = swath_ioengine::storage_len(engine.config().limits.window_reads_max);
+        let mut coordinates = vec![0; array.compiled.objects.len()];
+        let objects = groups.objects();
+        let located = contents.locate(engine, objects.len(), |number, key| {
+            let object = objects.get(number).copied().unwrap_or(u64::MAX);
+            unravel(object, &array.compiled.objects, &mut coordinates);
+            array.write_chunk_key(&coordinates, key);
+        })?;
         let local_max = groups.slabs.per_window.min(remote_max);
         let most = |target: Option<u32>| {
             let object = target.map(|target| contents.target(target));
@@ -70,13 +82,6 @@ impl Contained {
                 _ => local_max,
             }
         };
-        let (mut key, mut coordinates) = (String::new(), vec![0; array.compiled.objects.len()]);
-        let locate = |object: &u64| {
-            unravel(*object, &array.compiled.objects, &mut coordinates);
-            array.write_chunk_key(&coordinates, &mut key);
-            contents.find(&key)
-        };
-        let located: Vec<Located> = groups.objects().iter().map(locate).collect();
         let (mut order, mut starts) = (Vec::new(), Vec::new());
         if array.compiled.levels.is_empty() {
             order.extend(0..number(located.len()));
@@ -93,7 +98,7 @@ impl Contained {
             }
             starts.push(number(order.len()));
         }
-        Contained { contents, located, order, starts }
+        Ok(Contained { contents, located, order, starts })
     }
 
     /// Windows of the read; `None` where they are those of the objects.

@@ -1,6 +1,7 @@
 //! Where a hierarchy lives: a medium, and a prefix of its keys; or what says of each key which part of another object it is.
 
 use crate::catalog::Catalog;
+use crate::catalog::records::Records;
 use crate::catalog::references::{ReferenceTargets, References};
 use crate::catalog::zip::ZipArchive;
 use crate::contained_reads::{NAME_END, plain_name};
@@ -128,6 +129,20 @@ impl Store {
     /// What is done with the checksums of chunks.
     pub(crate) fn checksums(&self) -> Checksums {
         self.checksums
+    }
+
+    /// References in Parquet, as kerchunk and fsspec lay them out, in a folder: `.zmetadata` and files of rows. Read only, and
+    /// otherwise as [`Store::references`]; files of rows are read when something of theirs is.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where there is no `.zmetadata`, `Invalid` where it is none of references.
+    pub fn parquet_references(folder: Store, targets: ReferenceTargets) -> Result<Store, Error> {
+        let (name, recipe) = (Arc::clone(&folder.name), folder.recipe.clone());
+        let records = Records::open(folder, targets).map_err(|error| error.with_object(&name))?;
+        let medium = records.documents().medium.clone();
+        let catalog = Catalog::Records(Arc::new(records));
+        Ok(Store { catalog: Some(Arc::new(catalog)), recipe, ..Store::new(medium, "", &name) })
     }
 
     /// Where keys are, in a store whose keys are parts of other objects.
@@ -325,7 +340,7 @@ impl Store {
         if let Some(catalog) = &self.catalog {
             let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
             let contents = catalog.contents(&Engine::global()).map_err(|error| error.about(&self.name))?;
-            return Ok(contents.list(&prefix));
+            return contents.list(&prefix).map_err(|error| error.with_object(&self.describe(path)));
         }
         let key = if path.is_empty() { self.prefix.to_string() } else { format!("{}{path}/", self.prefix) };
         match self.medium.list(&key) {

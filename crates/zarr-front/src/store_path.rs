@@ -9,13 +9,17 @@ use swath_ioengine::{ByteRange, Engine, FileAccess, LocalFiles, ObjectRef};
 
 impl Store {
     /// Whatever a path of the local file system names: a directory; a zip archive, which is a file whose name ends in `.zip`;
-    /// or references, in a file whose name ends in `.json`, in whatever case.
+    /// or references, in a file whose name ends in `.json` or, in Parquet, in a directory whose name ends in `.parq` or
+    /// `.parquet`, in whatever case.
     ///
     /// # Errors
     ///
     /// `NotFound` where there is none; as [`Store::references`] for these; as [`Store::directory`] otherwise.
     pub fn path(path: impl AsRef<Path>) -> Result<Store, Error> {
         let path = path.as_ref();
+        if is_parquet_name(path) && path.join(".zmetadata").is_file() {
+            return Store::reference_file(path, ReferenceTargets::default());
+        }
         match (is_zip_name(path), is_reference_name(path)) {
             (true, _) if path.is_file() => Store::zip_file(path, None),
             (_, true) if path.is_file() => Store::reference_file(path, ReferenceTargets::default()),
@@ -23,7 +27,8 @@ impl Store {
         }
     }
 
-    /// References in a file of the local file system: see [`Store::references`]. Relative paths start from the file's folder.
+    /// References in a file of the local file system, see [`Store::references`], or in a directory, see
+    /// [`Store::parquet_references`]. Relative paths start from the folder that it lies in.
     ///
     /// # Errors
     ///
@@ -33,10 +38,16 @@ impl Store {
         let name = path.to_string_lossy();
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let folder = absolute.parent().and_then(Path::to_str).map(str::to_owned);
-        let document = read_references(&local_object(path)?).map_err(|error| error.about(&name))?;
-        let store = Store::references(&document, targets.beside(folder.as_deref()), &name)?;
+        let targets = targets.beside(folder.as_deref());
+        let store = match path.is_dir() {
+            true => Store::parquet_references(Store::directory(path)?, targets)?,
+            false => {
+                let document = read_references(&local_object(path)?).map_err(|error| error.about(&name))?;
+                Store::references(&document, targets, &name)?
+            }
+        };
         Ok(match absolute.to_str() {
-            Some(path) if is_reference_name(&absolute) => {
+            Some(path) if is_reference_name(&absolute) || is_parquet_name(&absolute) => {
                 store.with_recipe(StoreRecipe { url: path.to_owned(), ..StoreRecipe::default() })
             }
             Some(path) => {
@@ -82,6 +93,12 @@ pub(crate) fn is_zip_name(path: &Path) -> bool {
 /// Whether a path or URL names references by its suffix.
 pub(crate) fn is_reference_name(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
+}
+
+/// Whether a path or URL names references in Parquet by its suffix.
+pub(crate) fn is_parquet_name(path: &Path) -> bool {
+    let is = |known: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(known));
+    is("parq") || is("parquet")
 }
 
 /// The document of a reference set.

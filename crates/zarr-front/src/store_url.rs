@@ -2,7 +2,9 @@
 
 use crate::catalog::references::ReferenceTargets;
 use crate::store::StoreRecipe;
-use crate::store_path::{is_reference_name, is_zip_name, local_object, read_references, zip_url};
+use crate::store_path::{
+    is_parquet_name, is_reference_name, is_zip_name, local_object, read_references, zip_url,
+};
 use crate::{Error, ErrorKind, Store};
 use std::borrow::Cow;
 use std::path::Path;
@@ -14,8 +16,8 @@ impl Store {
     ///
     /// What ends in `.zip` is a zip archive, as fsspec's `zip://DIRECTORY::URL` is, whose root is then that directory of the
     /// archive, and `zip::URL`: see [`Store::zip`]. A local directory may have any name, and so may a remote one whose URL ends
-    /// in `/`. What ends in `.json`, or begins with `reference::`, are references, which are read at once: see
-    /// [`Store::open_references`].
+    /// in `/`. What ends in `.json`, `.parq` or `.parquet`, or begins with `reference::`, are references, which are
+    /// read at once: see [`Store::open_references`].
     ///
     /// `memory://NAME/PATH` is the process's own medium of that name, empty when it is first asked for. In a `file://` URL
     /// percent signs stand for bytes where two hexadecimal digits follow them, and `?` and `#` for themselves.
@@ -40,6 +42,9 @@ impl Store {
             Place::Elsewhere(place) if place.is_named(url, is_reference_name) => {
                 place.references(options, ReferenceTargets::new(), false)
             }
+            Place::Elsewhere(place) if place.is_named(url, is_parquet_name) => {
+                place.parquet_references(options, ReferenceTargets::new(), false)
+            }
             Place::Elsewhere(place) => {
                 Ok(Store::new(place.medium, &place.key, &place.name).with_recipe(place.recipe))
             }
@@ -49,7 +54,8 @@ impl Store {
 
 impl Store {
     /// References by the URL or path of their document, whatever its name, with `reference::` in front or not: see
-    /// [`Store::references`]. Options are those of the document; unless `targets` has others, they are those of remote
+    /// [`Store::references`]. Where it ends in `.parq`, `.parquet` or `/`, or is a local directory, they are in Parquet: see
+    /// [`Store::parquet_references`]. Options are those of the document; unless `targets` has others, they are those of remote
     /// targets too, but for what [`ReferenceTargets`] says of secrets. Of a local document all of them are for its targets.
     ///
     /// # Errors
@@ -63,6 +69,9 @@ impl Store {
         let told = references_of(url);
         match object(told.unwrap_or(url), options)? {
             Place::Local(path) => Store::reference_file(&*path, targets.or_options(options)),
+            Place::Elsewhere(place) if place.is_folder_of_references(url) => {
+                place.parquet_references(options, targets, told.is_some())
+            }
             Place::Elsewhere(place) => {
                 let is_told = told.is_some() || !place.is_named(url, is_reference_name);
                 place.references(options, targets, is_told)
@@ -139,6 +148,28 @@ impl Object {
     fn is_named(&self, url: &str, has_suffix: impl Fn(&Path) -> bool) -> bool {
         let is_directory = url.split(['?', '#']).next().is_some_and(|url| url.ends_with('/'));
         !is_directory && has_suffix(self.key.as_ref())
+    }
+
+    /// Whether the URL that it was opened by names references in Parquet, where it names some.
+    fn is_folder_of_references(&self, url: &str) -> bool {
+        self.is_named(url, is_parquet_name)
+            || url.split(['?', '#']).next().is_some_and(|url| url.ends_with('/'))
+    }
+
+    fn parquet_references(
+        self,
+        options: &CloudOptions,
+        targets: ReferenceTargets,
+        is_told: bool,
+    ) -> Result<Store, Error> {
+        let Object { medium, key, name, mut recipe } = self;
+        let name = name.trim_end_matches('/');
+        let folder = name.rsplit_once('/').map(|(folder, _)| folder);
+        let targets = targets.beside(folder).at(name, options);
+        if is_told {
+            recipe.url = format!("reference::{}", recipe.url);
+        }
+        Store::parquet_references(Store::new(medium, &key, name).with_recipe(recipe), targets)
     }
 
     fn references(

@@ -6,12 +6,14 @@
 mod fetch;
 mod key_reads;
 mod listing;
+pub(crate) mod records;
 pub(crate) mod references;
 pub(crate) mod zip;
 
 use crate::{Error, ErrorKind};
 use bytes::Bytes;
 use key_reads::{KeysRead, read_keys};
+use records::{RecordView, Records};
 use references::References;
 use std::sync::Arc;
 use swath_codecs::Scratch;
@@ -25,6 +27,7 @@ use zip::{Directory, ZipArchive};
 pub(crate) enum Catalog {
     Zip(ZipArchive),
     References(Arc<References>),
+    Records(Arc<Records>),
 }
 
 /// What a catalog says at one moment. Cloning shares it.
@@ -34,6 +37,8 @@ pub(crate) enum Contents {
     Zip(Arc<Directory>, ObjectRef),
     /// Ranges of other files.
     References(Arc<References>),
+    /// The same, in files of rows.
+    Records(RecordView),
 }
 
 /// Where the bytes of a key are.
@@ -59,6 +64,7 @@ impl Catalog {
         match self {
             Catalog::Zip(archive) => Ok(Contents::Zip(archive.directory(engine)?, archive.object().clone())),
             Catalog::References(references) => Ok(Contents::References(Arc::clone(references))),
+            Catalog::Records(records) => Ok(Contents::Records(RecordView::new(records))),
         }
     }
 
@@ -71,6 +77,7 @@ impl Catalog {
                 Catalog::Zip(archive.with_object(ObjectRef { medium: cache.wrap_named(&medium), key }))
             }
             Catalog::References(references) => Catalog::References(Arc::new(references.with_cache(cache))),
+            Catalog::Records(records) => Catalog::Records(Arc::new(records.with_cache(cache))),
         }
     }
 
@@ -79,7 +86,7 @@ impl Catalog {
         match self {
             Catalog::Zip(archive) => archive.note_change(),
             // Of their targets no version is known but the one that a read sees.
-            Catalog::References(_) => {}
+            Catalog::References(_) | Catalog::Records(_) => {}
         }
     }
 
@@ -87,7 +94,7 @@ impl Catalog {
     pub(crate) fn why_read_only(&self) -> &'static str {
         match self {
             Catalog::Zip(_) => "writing into an archive: it can be read only",
-            Catalog::References(_) => "writing into references: they can be read only",
+            Catalog::References(_) | Catalog::Records(_) => "writing into references: they can be read only",
         }
     }
 
@@ -95,7 +102,7 @@ impl Catalog {
     pub(crate) fn root(&self) -> Option<&str> {
         match self {
             Catalog::Zip(archive) => archive.root(),
-            Catalog::References(_) => None,
+            Catalog::References(_) | Catalog::Records(_) => None,
         }
     }
 
@@ -121,7 +128,29 @@ impl Catalog {
 }
 
 impl Contents {
-    /// Where the bytes of a key are.
+    /// Where the bytes of so many chunks are, whose keys are written by number.
+    ///
+    /// # Errors
+    ///
+    /// Why what says so could not be read.
+    pub(crate) fn locate(
+        &self,
+        engine: &Engine,
+        count: usize,
+        mut write_key: impl FnMut(usize, &mut String),
+    ) -> Result<Vec<Located>, Error> {
+        if let Contents::Records(view) = self {
+            return view.locate(engine, count, write_key);
+        }
+        let mut key = String::new();
+        let locate = |number| {
+            write_key(number, &mut key);
+            self.find(&key)
+        };
+        Ok((0..count).map(locate).collect())
+    }
+
+    /// Where the bytes of a key are; of a document only, where chunks are in files of rows.
     pub(crate) fn find(&self, key: &str) -> Located {
         match self {
             Contents::Zip(directory, _) => match directory.find(key) {
@@ -129,6 +158,7 @@ impl Contents {
                 None => Located::Nowhere,
             },
             Contents::References(references) => references.find(key),
+            Contents::Records(view) => view.find(key),
         }
     }
 
@@ -152,6 +182,7 @@ impl Contents {
         match self {
             Contents::Zip(_, archive) => Ok(archive.clone()),
             Contents::References(references) => references.target(number),
+            Contents::Records(view) => view.target(number),
         }
     }
 
@@ -165,7 +196,9 @@ impl Contents {
                 (Some(0), directory.header_offset(member))
             }
             (Contents::Zip(..), Located::Nowhere) => (Some(0), 0),
-            (Contents::References(_), Located::Nowhere | Located::Member(_)) => (None, 0),
+            (Contents::References(_) | Contents::Records(_), Located::Nowhere | Located::Member(_)) => {
+                (None, 0)
+            }
         }
     }
 
@@ -173,15 +206,20 @@ impl Contents {
     pub(crate) fn identity(&self) -> Option<&Identity> {
         match self {
             Contents::Zip(directory, _) => directory.identity(),
-            Contents::References(_) => None,
+            Contents::References(_) | Contents::Records(_) => None,
         }
     }
 
     /// What lies directly below a key that ends in `/`, or is empty; sorted by name.
-    pub(crate) fn list(&self, prefix: &str) -> Vec<Entry> {
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where that is not known.
+    pub(crate) fn list(&self, prefix: &str) -> Result<Vec<Entry>, Error> {
         match self {
-            Contents::Zip(directory, _) => directory.list(prefix),
-            Contents::References(references) => references.list(prefix),
+            Contents::Zip(directory, _) => Ok(directory.list(prefix)),
+            Contents::References(references) => Ok(references.list(prefix)),
+            Contents::Records(view) => view.list(prefix),
         }
     }
 
@@ -189,7 +227,7 @@ impl Contents {
     pub(crate) fn archive(&self) -> Option<(&Arc<Directory>, &ObjectRef)> {
         match self {
             Contents::Zip(directory, archive) => Some((directory, archive)),
-            Contents::References(_) => None,
+            Contents::References(_) | Contents::Records(_) => None,
         }
     }
 

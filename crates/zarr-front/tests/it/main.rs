@@ -25,6 +25,7 @@ mod killed;
 mod limits;
 mod metadata;
 mod oracle;
+mod parquet_references;
 mod picks;
 mod rectilinear;
 mod references;

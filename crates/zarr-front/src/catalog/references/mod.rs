@@ -9,6 +9,7 @@ mod keys;
 mod targets;
 
 pub use targets::ReferenceTargets;
+pub(in crate::catalog) use targets::Targets;
 
 use crate::Error;
 use crate::catalog::Located;
@@ -18,7 +19,6 @@ use keys::Keys;
 use std::fmt;
 use std::sync::Arc;
 use swath_ioengine::{Entry, MemoryMedium, ObjectRef, storage_len};
-use targets::Targets;
 
 /// Where each key of a reference set is.
 pub(crate) struct References {

@@ -88,7 +88,7 @@ fn authority(url: &str) -> &str {
 }
 
 /// Targets by number, each opened when it is first asked for.
-pub(super) struct Targets {
+pub(in crate::catalog) struct Targets {
     targets: Vec<Target>,
     base: ReferenceTargets,
     /// The media of targets that were opened, by id: those of one bucket share one.
@@ -103,7 +103,8 @@ struct Target {
 }
 
 impl Targets {
-    pub(super) fn new(urls: Vec<String>, base: ReferenceTargets) -> Targets {
+    /// The targets of these URLs.
+    pub(in crate::catalog) fn new(urls: Vec<String>, base: ReferenceTargets) -> Targets {
         let target = |url: String| Target { url, object: OnceLock::new() };
         Targets {
             targets: urls.into_iter().map(target).collect(),
@@ -114,8 +115,9 @@ impl Targets {
         }
     }
 
+    /// The same targets, kept in a cache as they are read where they are remote.
     #[cfg(feature = "cache")]
-    pub(super) fn with_cache(&self, cache: &CacheTier) -> Targets {
+    pub(in crate::catalog) fn with_cache(&self, cache: &CacheTier) -> Targets {
         let urls = self.targets.iter().map(|target| target.url.clone()).collect();
         Targets { cache: Some(cache.clone()), ..Targets::new(urls, self.base.clone()) }
     }
@@ -131,8 +133,17 @@ impl Targets {
         if let Some(object) = target.object.get() {
             return Ok(object.clone());
         }
-        let object = self.cached(self.shared(self.base.open(&target.url)?));
+        let object = self.open(&target.url)?;
         Ok(target.object.get_or_init(|| object).clone())
+    }
+
+    /// The object of any URL, whether it is one of these targets or not.
+    ///
+    /// # Errors
+    ///
+    /// As [`Targets::object`].
+    pub(in crate::catalog) fn open(&self, url: &str) -> Result<ObjectRef, Error> {
+        Ok(self.cached(self.shared(self.base.open(url)?)))
     }
 
     /// The same object, of the medium of its id that others use already.
