@@ -1,6 +1,6 @@
 //! What is written: elements in memory, wherever each of them lies.
 
-use super::strided_copy::{CopyAxis, copy_box};
+use crate::strided_copy::{CopyAxis, copy_box};
 use crate::{AxisKind, Error, ResolvedAxis};
 use std::borrow::Cow;
 

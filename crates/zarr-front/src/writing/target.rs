@@ -32,7 +32,8 @@ impl Target {
             Kind::Axes(entries) => resolve_into(entries, shape, &mut axes, &mut lists)?,
             Kind::Blocks(entries) => {
                 let extents = array.inner.metadata.chunk_shape();
-                resolve_blocks(entries, (shape, extents, array.stored_grid()), &mut axes)?;
+                let grid = array.metadata().rectilinear();
+                resolve_blocks(entries, (shape, extents, array.stored_grid()), grid, &mut axes)?;
             }
             Kind::Points(points) => {
                 points.check(shape)?;
