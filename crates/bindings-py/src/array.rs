@@ -1,10 +1,13 @@
 //! `swath.Array`.
 
+use crate::array_iterator::ArrayIterator;
 use crate::conversion::Keywords;
-use crate::errors::{raised, warn};
+use crate::errors::raised;
+use crate::given::Given;
 use crate::indexers::{BlockIndex, OIndex, VIndex};
 use crate::info::Info;
 use crate::location::{Lazy, Location};
+use crate::opened::Opened;
 use crate::selection::Way;
 use crate::stats::remote_stats;
 use crate::write::{self, require_writable};
@@ -14,14 +17,13 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsString;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use swath::codecs::Codec;
-use swath::{ArrayCodecs, AxisSelection, Selection, ZarrFormat};
+use swath::{Selection, ZarrFormat};
 
 /// A Zarr array.
 ///
@@ -42,73 +44,6 @@ use swath::{ArrayCodecs, AxisSelection, Selection, ZarrFormat};
 #[pyclass(frozen, weakref, module = "swath")]
 pub(crate) struct Array {
     lazy: Lazy<Opened>,
-}
-
-/// An array once it is opened, with what every read needs of Python.
-pub(crate) struct Opened {
-    pub(crate) array: swath::Array,
-    dtype: PyOnceLock<Py<PyArrayDescr>>,
-    pub(crate) name: String,
-    attributes: PyOnceLock<Py<PyAny>>,
-}
-
-impl Opened {
-    fn new(location: &Location, array: swath::Array) -> Opened {
-        Opened {
-            array: array.with_decoded_cache(location.decoded()),
-            dtype: PyOnceLock::new(),
-            name: location.name(),
-            attributes: PyOnceLock::new(),
-        }
-    }
-
-    /// The dtype of what reads give. It is asked for late, as some are not NumPy's own: without the package that has them
-    /// an array's metadata can be looked at all the same.
-    pub(crate) fn dtype<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyArrayDescr>> {
-        let made = || dtype::of(py, self.array.data_type(), &self.name).map(Bound::unbind);
-        Ok(self.dtype.get_or_try_init(py, made)?.bind(py))
-    }
-
-    /// Writes the selection that an index stands for to `axes`; one by lists or masks is returned.
-    pub(crate) fn parse(
-        &self,
-        index: &Bound<'_, PyAny>,
-        axes: &mut Vec<AxisSelection>,
-    ) -> PyResult<Option<Selection>> {
-        selection::parse(index, self.array.shape(), &self.name, axes)
-    }
-
-    /// Codecs of the chunks that are decoded, each with its phrase, in encoding order.
-    fn codecs(&self) -> impl Iterator<Item = (&Codec, String)> {
-        let mut codecs = self.array.metadata().codecs();
-        while let ArrayCodecs::Sharding(sharding) = codecs {
-            codecs = &sharding.codecs;
-        }
-        let chain = match codecs {
-            ArrayCodecs::Chain(chain) => chain.as_slice(),
-            ArrayCodecs::Sharding(_) => &[],
-        };
-        chain.iter().map(|codec| (codec, codec.describe()))
-    }
-
-    fn warn_of_python_codecs(&self, py: Python<'_>) -> PyResult<()> {
-        let codecs = self.codecs().map(|(codec, _)| codec);
-        let slow: Vec<&str> =
-            codecs.filter(|codec| matches!(codec, Codec::Registered(_))).map(Codec::name).collect();
-        if slow.is_empty() {
-            return Ok(());
-        }
-        let message = format!("{}: decoded by Python, which is slow: codec {}", self.name, slow.join(", "));
-        warn(py, &message)
-    }
-
-    fn chunk_grid(&self) -> Vec<u64> {
-        if self.array.shard_shape().is_none() {
-            return self.array.stored_grid().to_vec();
-        }
-        let axes = self.array.shape().iter().zip(self.array.chunk_shape());
-        axes.map(|(length, extent)| length.div_ceil((*extent).max(1))).collect()
-    }
 }
 
 impl Array {
@@ -1170,46 +1105,5 @@ impl Array {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         self.lazy.location.pickled(py, "array")
-    }
-}
-
-/// An argument that may be left out, but not be None.
-pub(crate) struct Given<'py>(Option<Bound<'py, PyAny>>);
-
-impl Given<'_> {
-    fn nothing() -> Self {
-        Given(None)
-    }
-}
-
-impl<'py> FromPyObject<'_, 'py> for Given<'py> {
-    type Error = PyErr;
-
-    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        Ok(Given(Some(object.to_owned())))
-    }
-}
-
-/// Iterates over an array's first axis.
-#[pyclass(module = "swath")]
-pub(crate) struct ArrayIterator {
-    array: Py<PyAny>,
-    next: usize,
-    length: usize,
-}
-
-#[pymethods]
-impl ArrayIterator {
-    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
-        slf
-    }
-
-    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if self.length <= self.next {
-            return Ok(None);
-        }
-        let item = self.array.bind(py).get_item(self.next)?;
-        self.next += 1;
-        Ok(Some(item))
     }
 }

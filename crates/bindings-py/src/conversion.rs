@@ -1,7 +1,7 @@
 //! The keyword arguments by which reads convert, and how an index is read, as the facade's.
 
-use crate::array::Opened;
 use crate::errors::{Class, error};
+use crate::opened::Opened;
 use crate::selection::Way;
 use numpy::{PyArrayDescr, PyArrayDescrMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};

@@ -8,6 +8,7 @@
 //! refuses the wheel when it is installed; on any other the module says that it relies on the GIL (`gil_used`).
 
 mod array;
+mod array_iterator;
 mod cache;
 mod chunk_sizes;
 mod conversion;
@@ -17,6 +18,7 @@ mod dtype;
 mod errors;
 mod fancy;
 mod file_access;
+mod given;
 mod group;
 mod index_list;
 mod indexers;
@@ -24,6 +26,7 @@ mod info;
 mod json;
 mod location;
 mod open;
+mod opened;
 mod output;
 mod plain_slice;
 mod python_codec;
@@ -43,7 +46,9 @@ mod module {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::array::{Array, ArrayIterator};
+    use crate::array::Array;
+    #[pymodule_export]
+    use crate::array_iterator::ArrayIterator;
     #[pymodule_export]
     use crate::cache::flush_caches;
     #[pymodule_export]

@@ -1,8 +1,8 @@
 //! Reading selections into NumPy arrays.
 
-use crate::array::Opened;
 use crate::conversion::Keywords;
 use crate::errors::{Class, error, raised, raised_about};
+use crate::opened::Opened;
 use crate::output::{Target, allocate, checked};
 use crate::selection::Way;
 use crate::{dtype, selection, variable};

@@ -1,6 +1,6 @@
 //! Strings and byte strings of any length into NumPy arrays.
 
-use crate::array::Opened;
+use crate::opened::Opened;
 use crate::output::{allocate, checked};
 use crate::read::detached;
 use numpy::PyUntypedArray;

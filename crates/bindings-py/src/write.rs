@@ -1,8 +1,8 @@
 //! Writing what Python gives.
 
-use crate::array::Opened;
 use crate::errors::{Class, error, raised, raised_about};
 use crate::location::{Access, Location};
+use crate::opened::Opened;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
