@@ -25,11 +25,11 @@ use swath::{CloudOptions, Error, ErrorKind, Node, Store};
 ///     (v2): `s3://bucket/key`, `gs://bucket/key`, `az://container/key`,
 ///     `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`. What
 ///     ends in `.zip` is a zip archive, as `zip::URL` and `zip://folder/in/it::URL` are; what ends in
-///     `.json`, or begins with `reference::`, are kerchunk's references, as a dict of them is; both can
-///     be read only. Or a store for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`,
+///     `.json`, `.parq` or `.parquet`, or begins with `reference::`, are kerchunk's references, as a
+///     dict of them is; both can be read only. Or a store for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`,
 ///     `HTTPStore`, `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`,
-///     `ZipStore`, `MemoryStore`, `StorePath`), or what `fsspec.get_mapper` gives; only where it points
-///     and how are taken from it, reading is swath's own.
+///     `ZipStore`, `MemoryStore`, `StorePath`), VirtualiZarr's `ManifestStore`, or what
+///     `fsspec.get_mapper` gives; only where it points and how are taken from it, reading is swath's own.
 /// mode : {"r", "r+", "a", "w", "w-"}, default "r"
 ///     "r" to read; "r+" to read and write what is there; "a" the same, and it is made where there is
 ///     none; "w" to make it, in place of what is there, which is removed with all below it; "w-" to
@@ -565,11 +565,13 @@ fn check_local(py: Python<'_>, given: &Place, path: &Path) -> PyResult<()> {
     Err(error(py, class, message, &given.url))
 }
 
-/// Whether a path, or the URL of one, names a file that holds references.
+/// Whether a path, or the URL of one, names a file or folder that holds references.
 fn is_reference_name(path: &OsStr) -> bool {
     let path = Path::new(path);
-    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    is_json && (path.is_file() || path.to_str().is_some_and(|url| url.starts_with("file://")))
+    let is = |known: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(known));
+    let (is_json, is_parquet) = (is("json"), is("parq") || is("parquet"));
+    let is_there = path.is_file() || path.to_str().is_some_and(|url| url.starts_with("file://"));
+    is_json && is_there || is_parquet && path.join(".zmetadata").is_file()
 }
 
 fn is_zip(path: &Path) -> bool {

@@ -5,9 +5,11 @@ import pickle
 
 import fsspec
 import numpy as np
+import obstore
 import pytest
 import swath
 import zarr
+from swath import stores
 
 VALUES = np.arange(12 * 20, dtype="<i4").reshape(12, 20)
 
@@ -141,3 +143,83 @@ def test_what_is_not_there(refs):
         swath.open({"a": 1})
     with pytest.raises(swath.NotFoundError):
         swath.open({})
+
+
+class Some:
+    """Stands for an object that has these fields."""
+
+    def __init__(self, **fields):
+        self.__dict__.update(fields)
+
+
+class ManifestStore:
+    """Stands for VirtualiZarr's where that is not installed: what swath reads of it, by the same names."""
+
+    def __init__(self, group, *, registry):
+        self._group = group
+        self._registry = registry
+
+
+ManifestStore.__module__ = "virtualizarr.manifests.store"
+
+
+def manifest_store(metadata, arrays, registry):
+    """A store of VirtualiZarr's own, or what stands for it."""
+    try:
+        from obspec_utils.registry import ObjectStoreRegistry
+        from virtualizarr import manifests
+    except ImportError:
+        entries = {url: Some(store=store, children={}) for url, store in registry.items()}
+        made = {
+            name: Some(metadata=metadata, manifest=Some(_paths=p, _offsets=o, _lengths=n, _inlined=inlined))
+            for name, (metadata, (p, o, n), inlined) in arrays.items()
+        }
+        return ManifestStore(Some(metadata=metadata, arrays=made, groups={}), registry=Some(map=entries))
+    made = {}
+    for name, (array, (paths, offsets, lengths), inlined) in arrays.items():
+        manifest = manifests.ChunkManifest.from_arrays(
+            paths=paths, offsets=offsets, lengths=lengths, inlined=inlined, validate_paths=False
+        )
+        made[name] = manifests.ManifestArray(metadata=array, chunkmanifest=manifest)
+    group = manifests.ManifestGroup(arrays=made, attributes=metadata.attributes)
+    return manifests.ManifestStore(group, registry=ObjectStoreRegistry(registry))
+
+
+@pytest.fixture
+def manifests(refs, tmp_path):
+    """Group and array metadata, and a manifest whose last chunk is held in memory."""
+    group = zarr.create_group(zarr.storage.MemoryStore(), attributes={"title": "referenced"})
+    array = group.create_array("a", shape=VALUES.shape, chunks=(5, 10), dtype="<i4", compressors=None)
+    ranges = [refs["refs"][f"a/{row}.{column}"][1:] for row in range(3) for column in range(2)]
+    offsets, lengths = (np.array(part, "uint64").reshape(3, 2) for part in zip(*ranges, strict=True))
+    raw = tmp_path / "data" / "raw.bin"
+    paths = np.full((3, 2), raw.as_uri(), dtype=np.dtypes.StringDType())
+    offset, length = ranges[-1]
+    inlined = {(2, 1): raw.read_bytes()[offset : offset + length]}
+    paths[2, 1] = "__inlined__"
+    return group.metadata, array.metadata, (paths, offsets, lengths), inlined
+
+
+def test_manifests(manifests):
+    group, array, parts, inlined = manifests
+    registry = {"file://": obstore.store.LocalStore()}
+    store = manifest_store(group, {"a": (array, parts, inlined)}, registry)
+    check(swath.open(store))
+    check(pickle.loads(pickle.dumps(swath.open(store))))
+    paths, offsets, lengths = (part.copy() for part in parts)
+    paths[0, 0] = ""
+    offsets[0, 0] = lengths[0, 0] = 0
+    store = manifest_store(group, {"a": (array, (paths, offsets, lengths), inlined)}, registry)
+    assert (swath.open(store)["a"][:5, :10] == 0).all()
+    np.testing.assert_array_equal(swath.open(store)["a"][5:], VALUES[5:])
+
+
+def test_manifests_take_the_options_of_their_registry(manifests):
+    group, array, parts, inlined = manifests
+    one = obstore.store.S3Store("one", region="x", skip_signature=True)
+    other = obstore.store.S3Store("other", region="y", skip_signature=True)
+    place = stores.place(manifest_store(group, {"a": (array, parts, inlined)}, {"s3://one": one}), None)
+    assert place.options["region"] == "x"
+    store = manifest_store(group, {"a": (array, parts, inlined)}, {"s3://one": one, "s3://other": other})
+    with pytest.raises(swath.UnsupportedError, match="different options"):
+        swath.open(store)

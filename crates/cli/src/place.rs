@@ -39,7 +39,8 @@ pub(crate) enum Place {
 const REFERENCES: &str = "reference::";
 
 fn is_references(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) && path.is_file()
+    let is = |known: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(known));
+    is("json") && path.is_file() || (is("parq") || is("parquet")) && path.join(".zmetadata").is_file()
 }
 
 impl Place {

@@ -1226,11 +1226,11 @@ def open(
         (v2): `s3://bucket/key`, `gs://bucket/key`, `az://container/key`,
         `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`. What
         ends in `.zip` is a zip archive, as `zip::URL` and `zip://folder/in/it::URL` are; what ends in
-        `.json`, or begins with `reference::`, are kerchunk's references, as a dict of them is; both can
-        be read only. Or a store for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`,
+        `.json`, `.parq` or `.parquet`, or begins with `reference::`, are kerchunk's references, as a
+        dict of them is; both can be read only. Or a store for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`,
         `HTTPStore`, `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`,
-        `ZipStore`, `MemoryStore`, `StorePath`), or what `fsspec.get_mapper` gives; only where it points
-        and how are taken from it, reading is swath's own.
+        `ZipStore`, `MemoryStore`, `StorePath`), VirtualiZarr's `ManifestStore`, or what
+        `fsspec.get_mapper` gives; only where it points and how are taken from it, reading is swath's own.
     mode : {"r", "r+", "a", "w", "w-"}, default "r"
         "r" to read; "r+" to read and write what is there; "a" the same, and it is made where there is
         none; "w" to make it, in place of what is there, which is removed with all below it; "w-" to

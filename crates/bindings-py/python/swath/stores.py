@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 from collections.abc import Callable, Mapping
 from operator import index
@@ -246,6 +247,62 @@ def as_json(value: Any) -> Any:
     return index(value)
 
 
+def manifests(store: Any) -> Place:
+    """Return a place of the chunks that VirtualiZarr's ManifestStore points to, now."""
+    found: dict[str, Any] = {}
+    add_group(store._group, "", found)
+    options, provider = options_of_registry(store._registry)
+    place = in_memory(found, "manifests")
+    return place._replace(options=options, provider=provider)
+
+
+def add_group(group: Any, path: str, found: dict[str, Any]) -> None:
+    """Add the documents and the chunks of a ManifestGroup."""
+    found[f"{path}zarr.json"] = json.dumps(group.metadata.to_dict())
+    for name, array in group.arrays.items():
+        add_array(array, f"{path}{name}/", found)
+    for name, member in group.groups.items():
+        add_group(member, f"{path}{name}/", found)
+
+
+def add_array(array: Any, path: str, found: dict[str, Any]) -> None:
+    """Add the document and the chunks of a ManifestArray."""
+    found[f"{path}zarr.json"] = json.dumps(array.metadata.to_dict())
+    manifest = array.manifest
+    key = array.metadata.chunk_key_encoding.encode_chunk_key
+    parts = (manifest._paths, manifest._offsets, manifest._lengths)
+    rows = zip(*(part.ravel().tolist() for part in parts), strict=True)
+    inlined = manifest._inlined
+    for at, (url, offset, length) in zip(itertools.product(*map(range, parts[0].shape)), rows, strict=True):
+        if at in inlined:
+            found[path + key(at)] = bytes(inlined[at])
+        # What is not stored has no URL.
+        elif url:
+            found[path + key(at)] = [url, offset, length]
+
+
+def options_of_registry(registry: Any) -> tuple[dict[str, str], Provider | None]:
+    """Return the options of the one obstore store that a ManifestStore reads from over a network."""
+    stores = registry_stores(getattr(registry, "map", {}).values())
+    places = [found for found in map(located, stores) if "://" in found.url]
+    known = [(found.options, found.provider) for found in places]
+    if any(one != known[0] for one in known):
+        raise UnsupportedError(
+            "manifests whose stores are reached with different options: wanted one set of storage_options"
+        )
+    return known[0] if known else ({}, None)
+
+
+def registry_stores(entries: Any) -> list[Any]:
+    """Return the stores at all depths of a registry's tree of paths."""
+    found = []
+    for entry in entries:
+        if getattr(entry, "store", None) is not None:
+            found.append(entry.store)
+        found.extend(registry_stores(getattr(entry, "children", {}).values()))
+    return found
+
+
 # fsspec.
 
 
@@ -311,5 +368,6 @@ READERS: dict[tuple[str, str], Callable[[Any], Place]] = {
     ("zarr", "ZipStore"): zarr_zip,
     ("zarr", "MemoryStore"): zarr_memory,
     ("zarr", "StorePath"): zarr_path,
+    ("virtualizarr", "ManifestStore"): manifests,
     ("fsspec", "FSMap"): mapper,
 }
