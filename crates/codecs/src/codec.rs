@@ -25,6 +25,7 @@ use crate::reshape::ReshapeCodec;
 use crate::shuffle::ShuffleCodec;
 use crate::transpose::TransposeCodec;
 use crate::variable::VariableCodec;
+use crate::zfp::ZfpCodec;
 use crate::zlib::ZlibCodec;
 use crate::zstd::ZstdCodec;
 
@@ -40,6 +41,8 @@ pub enum Codec {
     PackBits(PackBitsCodec),
     /// Numbers compressed by Pco.
     Pcodec(PcodecCodec),
+    /// Numbers compressed by zfp, which are written only by codecs of the program's own.
+    Zfp(Box<ZfpCodec>),
     /// Elements that may be missing: which are there, and those that are.
     Optional(Box<OptionalCodec>),
     /// Truth values packed to bytes, as numcodecs' `packbits`.
@@ -101,7 +104,7 @@ pub enum CodecClass {
 
 /// What a name that is not known is answered with.
 const KNOWN: &str = "wanted bytes, transpose, reshape, squeeze, delta, bitround, quantize, astype, fixedscaleoffset, cast_value, scale_offset, \
-                     packbits, pcodec, optional, gzip, zlib, zstd, blosc, lz4, bz2, lzma, gdeflate, shuffle, crc32c, crc32, adler32, fletcher32 or jenkins_lookup3";
+                     packbits, pcodec, zfp, zfpy, optional, gzip, zlib, zstd, blosc, lz4, bz2, lzma, gdeflate, shuffle, crc32c, crc32, adler32, fletcher32 or jenkins_lookup3";
 
 impl Codec {
     /// Reads a v3 metadata entry: `name`, and `configuration`, an object or null.
@@ -125,6 +128,7 @@ impl Codec {
             "optional" | "zarrs.optional" => {
                 OptionalCodec::from_json(configuration).map(|codec| Self::Optional(Box::new(codec)))
             }
+            "zfp" | "zarrs.zfp" => ZfpCodec::from_json(configuration).map(|codec| Self::Zfp(Box::new(codec))),
             "gdeflate" | "zarrs.gdeflate" => GdeflateCodec::from_json(configuration).map(Self::Gdeflate),
             "squeeze" | "zarrs.squeeze" => {
                 Configuration::new("squeeze", configuration, &[]).map(|_| Self::Squeeze)
@@ -191,6 +195,10 @@ impl Codec {
             "shuffle" => ShuffleCodec::from_json(configuration).map(Self::Shuffle),
             "packbits" => Configuration::new("packbits", configuration, &["id"]).map(|_| Self::PackTruth),
             "pcodec" => PcodecCodec::from_json(configuration).map(Self::Pcodec),
+            "zfpy" => {
+                let encoder = find_registered(&entry()).transpose()?;
+                ZfpCodec::from_zfpy_json(configuration, encoder).map(|codec| Self::Zfp(Box::new(codec)))
+            }
             "delta" => DeltaCodec::from_json(configuration).map(Self::Delta),
             "bitround" => BitRoundCodec::from_json(configuration).map(Self::BitRound),
             "quantize" => QuantizeCodec::from_json(configuration).map(Self::Quantize),
@@ -224,9 +232,12 @@ impl Codec {
             | Self::CastValue(_)
             | Self::ScaleOffset(_)
             | Self::PackTruth => CodecClass::ArrayToArray,
-            Self::Bytes(_) | Self::PackBits(_) | Self::Pcodec(_) | Self::Optional(_) | Self::Variable(_) => {
-                CodecClass::ArrayToBytes
-            }
+            Self::Bytes(_)
+            | Self::PackBits(_)
+            | Self::Pcodec(_)
+            | Self::Zfp(_)
+            | Self::Optional(_)
+            | Self::Variable(_) => CodecClass::ArrayToBytes,
             Self::Gzip(_)
             | Self::Zlib(_)
             | Self::Zstd(_)
@@ -281,6 +292,7 @@ impl Codec {
             Self::PackBits(_) | Self::PackTruth => "packbits",
             Self::Pcodec(_) => "pcodec",
             Self::Optional(_) => "optional",
+            Self::Zfp(codec) => codec.name(),
             Self::Delta(_) => "delta",
             Self::BitRound(_) => "bitround",
             Self::Quantize(_) => "quantize",
@@ -317,6 +329,7 @@ impl Codec {
             Self::PackTruth => ("numcodecs.packbits", Value::Null),
             Self::Pcodec(codec) => ("numcodecs.pcodec", codec.to_json()),
             Self::Optional(codec) => ("zarrs.optional", codec.to_json()),
+            Self::Zfp(codec) => (codec.v3_name(), codec.to_json()),
             Self::Delta(codec) => ("numcodecs.delta", codec.to_json()),
             Self::BitRound(codec) => ("bitround", codec.to_json()),
             Self::Quantize(codec) => ("numcodecs.quantize", codec.to_json()),
@@ -354,6 +367,7 @@ impl Codec {
             Self::PackBits(codec) => codec.describe(),
             Self::Pcodec(codec) => codec.describe(),
             Self::Optional(codec) => codec.describe(),
+            Self::Zfp(codec) => codec.describe(),
             Self::Delta(codec) => codec.describe(),
             Self::BitRound(codec) => codec.describe(),
             Self::Quantize(codec) => codec.describe(),
@@ -409,6 +423,9 @@ mod tests {
             json!({"name": "zarrs.optional", "configuration": {
                 "mask_codecs": [{"name": "packbits"}], "data_codecs": [{"name": "bytes"}, {"name": "crc32c"}]}}),
             json!({"name": "zarrs.gdeflate", "configuration": {"level": 5}}),
+            json!({"name": "zfp", "configuration": {"mode": "fixed_rate", "rate": 10.5}}),
+            json!({"name": "numcodecs.zfpy", "configuration": {
+                "mode": 4, "compression_kwargs": {"tolerance": 0.01}, "tolerance": 0.01, "rate": -1, "precision": -1}}),
             json!({"name": "reshape", "configuration": {"shape": [[0, 1], 3, -1]}}),
             json!({"name": "zarrs.squeeze"}),
             json!({"name": "numcodecs.delta", "configuration": {"dtype": "<i4", "astype": ">i2"}}),

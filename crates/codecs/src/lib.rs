@@ -63,6 +63,7 @@ mod shuffle;
 mod stitch;
 mod transpose;
 mod variable;
+mod zfp;
 mod zlib;
 mod zstd;
 
@@ -96,5 +97,6 @@ pub use shuffle::ShuffleCodec;
 pub use stitch::{AxisTile, Cut, CutAxis, CutView, Output, OutputMemory, Picks, Tile};
 pub use transpose::{TransposeCodec, TransposeOrder};
 pub use variable::{IndexedCodec, OffsetsLocation, VariableCodec, VariableElements};
+pub use zfp::{ZfpCodec, ZfpMode};
 pub use zlib::ZlibCodec;
 pub use zstd::ZstdCodec;

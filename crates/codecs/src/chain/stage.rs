@@ -19,6 +19,7 @@ use crate::pcodec::PcodecStage;
 use crate::registered::RegisteredCodec;
 use crate::scratch::Contexts;
 use crate::shuffle::ShuffleCodec;
+use crate::zfp::ZfpStage;
 use crate::zlib::ZlibCodec;
 use crate::zstd::ZstdCodec;
 
@@ -45,6 +46,7 @@ pub(super) enum StageCodec {
     Optional(Box<OptionalStage>),
     PackBits(PackBitsStage),
     Pcodec(PcodecStage),
+    Zfp(Box<ZfpStage>),
     Registered(Box<RegisteredStage>),
 }
 
@@ -85,6 +87,7 @@ impl StageCodec {
             Codec::PackBits(codec) => codec.compile(layout).map(|stage| Some(Self::PackBits(stage))),
             Codec::Pcodec(codec) => codec.compile(layout.element).map(|stage| Some(Self::Pcodec(stage))),
             Codec::Registered(codec) => Ok(Some(Self::registered(codec, Some(layout)))),
+            Codec::Zfp(codec) => codec.compile(layout).map(|stage| Some(Self::Zfp(Box::new(stage)))),
             Codec::Optional(codec) => {
                 OptionalStage::new(codec, layout).map(|stage| Some(Self::Optional(Box::new(stage))))
             }
@@ -136,6 +139,7 @@ impl Stage {
             (StageCodec::Registered(stage), wanted) => {
                 stored(at_most(stage.codec.encoded_bytes_max(wanted.bytes() as u64)))
             }
+            (StageCodec::Zfp(stage), _) => stored(at_most(stage.stored_bytes_max())),
             (StageCodec::Optional(optional), _) => stored(optional.stored().map(Wanted::AtMost)),
             (StageCodec::Gdeflate(_), wanted) => {
                 stored(at_most(GdeflateCodec::stored_bytes_max(wanted.bytes())))
@@ -172,6 +176,7 @@ impl Stage {
             StageCodec::Optional(optional) => optional.decode(source, target, wanted, contexts),
             StageCodec::PackBits(codec) => codec.decode(source, target),
             StageCodec::Pcodec(codec) => codec.decode(source, target, wanted),
+            StageCodec::Zfp(stage) => stage.decode(source, target, wanted),
             StageCodec::Registered(stage) => {
                 let room = wanted.bytes().min(target.len());
                 stage.codec.decode(source, stage.content.as_ref(), &mut target[..room], wanted)
@@ -211,6 +216,7 @@ impl Stage {
                 Ok(())
             }
             StageCodec::Pcodec(codec) => codec.encode(source, target),
+            StageCodec::Zfp(stage) => stage.encode(source, target),
             StageCodec::Registered(stage) => stage.codec.encode(source, stage.content.as_ref(), target),
             StageCodec::Checksum(codec) => {
                 codec.encode(source, target);

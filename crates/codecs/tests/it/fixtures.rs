@@ -13,8 +13,8 @@ use swath_codecs::{
 /// Fixtures that this crate can decode: 13 blosc, 10 zstd, 6 gzip, 6 zlib, 7 lz4, 4 bz2, 5 lzma, 4 shuffle, and a setting
 /// each of crc32c, crc32 and adler32; 7 arrays each. Those that take some arrays only: 5 delta, 2
 /// astype, 15 fixedscaleoffset, 15 quantize, 2 packbits, 55 pcodec, 2 vlen-utf8, 2
-/// vlen-bytes, 6 json2.
-const COVERED: usize = (13 + 10 + 6 + 6 + 7 + 4 + 5 + 4 + 3) * 7 + 5 + 2 + 15 + 15 + 2 + 55 + 4 + 6;
+/// vlen-bytes, 6 json2, 16 zfpy.
+const COVERED: usize = (13 + 10 + 6 + 6 + 7 + 4 + 5 + 4 + 3) * 7 + 5 + 2 + 15 + 15 + 2 + 55 + 4 + 6 + 16;
 
 fn data_folder() -> PathBuf {
     match std::env::var_os("SWATH_TEST_DATA") {
