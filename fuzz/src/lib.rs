@@ -5,3 +5,4 @@ pub mod codec;
 pub mod filters;
 pub mod read;
 pub mod shard_index;
+pub mod stored;
