@@ -275,7 +275,17 @@ fn arrays(node: &Node) -> Result<Vec<NamedArray>, swath::Error> {
 }
 
 fn plan_text(name: &str, plan: &CopyPlan, out: &mut impl Write) -> std::io::Result<()> {
-    writeln!(out, "{name}: {} elements, {}", shape(&plan.shape), bytes(plan.total_bytes()))?;
+    let boxes = if plan.boxes_in_memory == 1 {
+        "1 box".to_owned()
+    } else {
+        format!("{} boxes", plan.boxes_in_memory)
+    };
+    writeln!(
+        out,
+        "{name}: {} elements, {}, {boxes} in memory",
+        shape(&plan.shape),
+        bytes(plan.total_bytes())
+    )?;
     if plan.intermediate_bytes != 0 {
         writeln!(out, "  by an intermediate array of {} on the local disk", bytes(plan.intermediate_bytes))?;
     }
@@ -310,6 +320,7 @@ fn plan_json(name: &str, plan: &CopyPlan) -> Value {
         "shape": plan.shape,
         "bytes": plan.total_bytes(),
         "intermediate_bytes": plan.intermediate_bytes,
+        "boxes_in_memory": plan.boxes_in_memory,
         "stages": stages.collect::<Vec<_>>(),
     })
 }

@@ -10,8 +10,14 @@ use swath_ioengine::memory_len;
 /// How often the waiting caller's interrupt is asked.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Boxes in memory: the one that is worked on, and the one that is read.
-const BUFFERS: usize = 2;
+/// What is read while a box is worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ahead {
+    /// Nothing: one box is in memory at a time.
+    None,
+    /// The next box.
+    One,
+}
 
 impl Array {
     /// Reads boxes of the array one after the other and hands each to `visit`, in order: elements in C order and native byte
@@ -45,19 +51,24 @@ impl Array {
         visit: &mut impl FnMut(&Region, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let boxes = regions.map(|region| region.selection().map(|selection| (region, selection)));
-        self.visit_boxes(boxes, options, visit)
+        self.visit_boxes(boxes, Ahead::One, options, visit)
     }
 
     /// [`visit_regions`](Self::visit_regions), each box with the selection that it is read by.
     pub(crate) fn visit_boxes<E: From<Error>>(
         &self,
         boxes: impl Iterator<Item = Result<(Region, Selection), Error>> + Send,
+        ahead: Ahead,
         options: &ReadOptions<'_>,
         visit: &mut impl FnMut(&Region, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let (filled, read) = sync_channel(0);
         let (used, empty) = channel();
-        for _ in 0..BUFFERS {
+        let buffers = match ahead {
+            Ahead::None => 1,
+            Ahead::One => 2,
+        };
+        for _ in 0..buffers {
             // The receiver is right here.
             let _ = used.send(Vec::new());
         }

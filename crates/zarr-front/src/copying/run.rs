@@ -6,6 +6,7 @@ use super::options::{CopyExisting, CopyOptions, Verify};
 use super::plan::{CopyPlan, CopyStage};
 use super::target::Target;
 use crate::read::ReadOptions;
+use crate::reading_ahead::Ahead;
 use crate::region::{Region, RegionGrid};
 use crate::store::Store;
 use crate::{Array, Elements, Error, ErrorKind, Selection, WriteOptions};
@@ -196,6 +197,9 @@ impl Copying<'_> {
             let region = grid.region(number);
             selection(&region).map(|selection| (region, selection))
         });
+        let verifies = self.options.verify == Verify::Yes;
+        let is_ahead = 1 + u64::from(verifies) < self.plan.boxes_in_memory;
+        let ahead = if is_ahead { Ahead::One } else { Ahead::None };
         let control = Control::new();
         let read = ReadOptions { control, interrupt: self.options.interrupt, ..ReadOptions::default() };
         let said_after = JOURNAL_BYTES.min(self.plan.total_bytes() / 100);
@@ -203,9 +207,9 @@ impl Copying<'_> {
         let before: u64 = self.plan.total_bytes().saturating_mul(storage_len(number));
         let mut bytes =
             before.saturating_add(done.saturating_mul(stage.region_bytes).min(self.plan.total_bytes()));
-        source.visit_boxes(boxes, &read, &mut |region: &Region, elements: &[u8]| {
+        source.visit_boxes(boxes, ahead, &read, &mut |region: &Region, elements: &[u8]| {
             self.write(target, region, elements)?;
-            if self.options.verify == Verify::Yes && journal.is_some() {
+            if verifies && journal.is_some() {
                 verify(target, region, elements, &mut again)?;
             }
             next += 1;

@@ -57,7 +57,7 @@ impl Target {
             source_chunk: source.chunk_shape(),
             target_object: self.model.metadata().chunk_shape(),
             memory_bytes: options.memory_bytes,
-            buffers: if verifies { 3 } else { 2 },
+            more_boxes: u64::from(verifies),
         })
         .map_err(|error| error.with_object(&source.name()))
     }
