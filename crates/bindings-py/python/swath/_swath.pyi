@@ -1227,9 +1227,9 @@ def open(
         `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`. What
         ends in `.zip` is a zip archive, as `zip::URL` and `zip://folder/in/it::URL` are; what ends in
         `.json`, `.parq` or `.parquet`, or begins with `reference::`, are kerchunk's references, as a
-        dict of them is; both can be read only. Or a store for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`,
-        `HTTPStore`, `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`,
-        `ZipStore`, `MemoryStore`, `StorePath`), VirtualiZarr's `ManifestStore`, or what
+        dict of them is; both can be read only. Or a store for these, as it is: of obstore (`S3Store`,
+        `GCSStore`, `AzureStore`, `HTTPStore`, `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`,
+        `LocalStore`, `ZipStore`, `MemoryStore`, `StorePath`), VirtualiZarr's `ManifestStore`, or what
         `fsspec.get_mapper` gives; only where it points and how are taken from it, reading is swath's own.
     mode : {"r", "r+", "a", "w", "w-"}, default "r"
         "r" to read; "r+" to read and write what is there; "a" the same, and it is made where there is
