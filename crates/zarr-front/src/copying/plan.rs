@@ -96,7 +96,7 @@ impl CopyPlan {
     fn with_boxes(problem: &Problem<'_>, boxes: u64) -> Result<Option<CopyPlan>, Error> {
         let object_bytes = bytes_of(problem, problem.target_object);
         // Reading and writing may each have so much in flight, beside the boxes and what decoders keep.
-        let in_flight_bytes = (problem.memory_bytes / 6).max(1 << 20);
+        let in_flight_bytes = (problem.memory_bytes / 6).max(1);
         let kept = problem.memory_bytes / 16;
         // An encoder has its object as encoded chunks and put together.
         let writing = in_flight_bytes.max(object_bytes.saturating_mul(2));

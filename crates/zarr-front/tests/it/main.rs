@@ -12,6 +12,7 @@
 mod block_on;
 mod control;
 mod converted;
+mod copying;
 mod corpus;
 mod damage;
 mod decoded;
@@ -31,6 +32,7 @@ mod rectilinear;
 mod references;
 mod round_trips;
 mod stretches;
+mod validation;
 mod variable;
 mod writing;
 mod writing_picks;
