@@ -47,7 +47,8 @@ impl Array {
     /// # Errors
     ///
     /// `Unsupported` for data types that are no numbers (dates and time spans, complex numbers, structures, text) and for
-    /// targets that are no floats of 16 bits or more and no integers of 8 or more. `Invalid` for a conversion that does not
+    /// targets that are no floats of 16 bits or more and no integers of 8 or more, and for means and normalising along an axis
+    /// whose chunks differ in length. `Invalid` for a conversion that does not
     /// fit the array's axes, or would make NaN of integers without a value to fill with.
     pub fn converted(&self, conversion: &Conversion) -> Result<ConvertedArray, Error> {
         let named = |error: Error| error.with_object(&self.name());
@@ -58,7 +59,25 @@ impl Array {
         };
         let compiled = conversion.compile(number, self.shape(), self.chunk_shape());
         let compiled = compiled.map_err(|error| named(Error::from(error)))?;
+        compiled.as_ref().map_or(Ok(()), |compiled| self.check_grid(compiled)).map_err(named)?;
         Ok(ConvertedArray { array: self.clone(), conversion: compiled.map(Arc::new) })
+    }
+
+    /// Refuses what counts elements along axes whose chunks differ in length.
+    fn check_grid(&self, conversion: &CompiledConversion) -> Result<(), Error> {
+        let Some(grid) = self.metadata().rectilinear() else { return Ok(()) };
+        let differ = (0..self.shape().len()).filter(|axis| grid.axis(*axis).is_some());
+        for axis in differ {
+            let what = match (conversion.factor(axis), conversion.channel_axis()) {
+                (1, Some(channels)) if channels == axis => "normalising",
+                (1, _) => continue,
+                _ => "means",
+            };
+            return Err(Error::unsupported(format!(
+                "{what} along axis {axis}, whose chunks differ in length"
+            )));
+        }
+        Ok(())
     }
 }
 

@@ -296,3 +296,28 @@ fn plans_tell_what_results_are() {
     assert_eq!((plan.shape(0), plan.total_bytes()), (vec![3, 2], 12));
     assert_eq!(plan.data_type().size_bytes(), 2);
 }
+
+#[test]
+fn axes_whose_chunks_differ_in_length_keep_their_elements() {
+    let memory = swath_ioengine::MemoryMedium::new();
+    let document = br#"{"zarr_format": 3, "node_type": "array", "shape": [5, 4], "data_type": "uint8", "fill_value": 7,
+        "chunk_grid": {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [[2, 3], 2]}},
+        "chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes"}]}"#;
+    memory.put("zarr.json", &document[..]);
+    memory.put("c/1/0", vec![0, 1, 2, 3, 4, 5]);
+    let array = Array::open_in(&Store::memory(&memory), "").unwrap();
+    let read = |conversion: Conversion, selection: &str| {
+        let converted = array.converted(&conversion)?;
+        converted.read(&selection.parse().unwrap()).map(|read| numbers(read.as_bytes()))
+    };
+    let columns = Conversion::to(NumberType::Float32).normalise_along(1, &[0.0, 1.0, 2.0, 3.0], &[1.0; 4]);
+    assert_eq!(read(columns, "1:4, 1:").unwrap(), [6.0, 5.0, 4.0, 0.0, 5.0, 4.0, 2.0, 5.0, 4.0]);
+    let halves = Conversion::to(NumberType::Float32).downsample(&[1, 2]);
+    assert_eq!(read(halves, "1:4").unwrap(), [7.0, 7.0, 0.5, 7.0, 2.5, 7.0]);
+    let rows = Conversion::to(NumberType::Float32).normalise_along(0, &[0.0; 5], &[1.0; 5]);
+    for conversion in [rows, Conversion::to(NumberType::Float32).downsample(&[2, 1])] {
+        let refused = read(conversion, "...").unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Unsupported);
+        assert!(refused.to_string().contains("along axis 0, whose chunks differ in length"), "{refused}");
+    }
+}
