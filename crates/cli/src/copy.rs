@@ -124,9 +124,6 @@ pub(crate) fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result
         return plan(&node, &arguments.options(), arguments.json, out);
     }
     let store = arguments.target_store()?;
-    if store.name() == node_store(&node).name() && node_path(&node).is_empty() {
-        bail!("{}: is to be copied to itself", store.name());
-    }
     let interrupt = Interrupt::install()?;
     let progress = Progress::new(None, Unit::Bytes);
     let poll = || {
@@ -207,20 +204,6 @@ impl Arguments {
             // What is written must not be taken from a cache when it is read back.
             Place::Url(url, options, _) => Ok(Store::open(&url, &options)?),
         }
-    }
-}
-
-fn node_store(node: &Node) -> &Store {
-    match node {
-        Node::Array(array) => array.store(),
-        Node::Group(group) => group.store(),
-    }
-}
-
-fn node_path(node: &Node) -> &str {
-    match node {
-        Node::Array(array) => array.path(),
-        Node::Group(group) => group.path(),
     }
 }
 

@@ -211,6 +211,26 @@ fn boxes_that_a_journal_counts_are_not_written_again() {
 }
 
 #[test]
+fn nothing_is_copied_over_its_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let array = series(folder.path(), "a.zarr/inner");
+    let before = array.read(&"...".parse().unwrap()).unwrap();
+    for (source, target) in [
+        ("a.zarr/inner", "a.zarr/inner"),
+        ("a.zarr/inner", "./a.zarr/inner/"),
+        ("a.zarr/inner", "a.zarr"),
+        ("a.zarr/inner", "a.zarr/inner/below"),
+        ("a.zarr/inner", "."),
+    ] {
+        for more in [&[][..], &["--overwrite"], &["--overwrite", "--verify"]] {
+            let line = run(folder.path(), &[&["copy", source, target], more].concat()).error(1);
+            assert!(line.contains("to itself"), "{target}: {line}");
+            assert_eq!(array.read(&"...".parse().unwrap()).unwrap(), before, "{target}");
+        }
+    }
+}
+
+#[test]
 fn wrong_arguments_are_told() {
     let folder = tempfile::tempdir().unwrap();
     for (arguments, part) in [

@@ -1,6 +1,7 @@
 //! Copying a group, and all that is below it.
 
 use super::options::{CopyExisting, CopyOptions};
+use super::overlap::refuse_overlap;
 use crate::metadata::ZarrFormat;
 use crate::store::{Store, join};
 use crate::{Array, Error, Existing, Group, Node};
@@ -24,7 +25,7 @@ impl Group {
     ///
     /// # Errors
     ///
-    /// Those of listing the source and of making groups; `Cancelled`; `Unsupported` for a region. What is wrong with a single
+    /// `Invalid` for a copy onto itself, into itself or over what holds it; those of listing the source and of making groups; `Cancelled`; `Unsupported` for a region. What is wrong with a single
     /// node is in the report.
     pub fn copy_to(&self, store: &Store, path: &str, options: &CopyOptions<'_>) -> Result<CopyReport, Error> {
         if options.region.is_some() {
@@ -32,6 +33,7 @@ impl Group {
                 .with_object(&self.name()));
         }
         let path = crate::node::node_path(path)?;
+        refuse_overlap((self.store(), self.path()), (store, &path))?;
         let zarr_format = options.zarr_format.unwrap_or(self.zarr_format());
         let mut report = CopyReport::default();
         let below = self.walk()?;

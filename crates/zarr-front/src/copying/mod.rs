@@ -17,6 +17,7 @@ mod hierarchy;
 mod intermediate;
 mod journal;
 mod options;
+mod overlap;
 mod plan;
 mod run;
 mod target;

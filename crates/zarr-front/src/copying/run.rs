@@ -3,6 +3,7 @@
 use super::intermediate::Intermediate;
 use super::journal::Journal;
 use super::options::{CopyExisting, CopyOptions, Verify};
+use super::overlap::refuse_overlap;
 use super::plan::{CopyPlan, CopyStage};
 use super::target::Target;
 use crate::read::ReadOptions;
@@ -63,10 +64,11 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// As [`copy_plan`](Self::copy_plan); those of reading the source and of writing the target; `Invalid` where a node is there
+    /// `Invalid` for a copy onto itself, into itself or over what holds it; as [`copy_plan`](Self::copy_plan); those of reading the source and of writing the target; `Invalid` where a node is there
     /// that is not to be replaced or gone on with; `Corrupt` where what was read back is not what was written; `Cancelled`.
     pub fn copy_to(&self, store: &Store, path: &str, options: &CopyOptions<'_>) -> Result<Array, Error> {
         let path = crate::node::node_path(path)?;
+        refuse_overlap((self.store(), self.path()), (store, &path))?;
         let target = Target::new(self, options)?;
         let plan = target.plan(self, options)?;
         let journal = Journal::new(store, &path, subject(self, &target, &plan));
