@@ -125,7 +125,9 @@ impl ValueDifferences {
             let (a_value, b_value) = (Scalar::of(a, a_type), Scalar::of(b, b_type));
             let distance = a_value.distance(&b_value);
             let is_near = distance.is_some_and(|distance| {
-                distance == 0.0 || distance <= tolerance.absolute + tolerance.relative * b_value.magnitude()
+                let near = tolerance.absolute + tolerance.relative * b_value.magnitude();
+                // What is infinitely far is near to nothing, however large that is.
+                distance == 0.0 || (distance.is_finite() && distance <= near)
             });
             let are_nan = a_value.is_nan() && b_value.is_nan();
             if !is_near && !are_nan {

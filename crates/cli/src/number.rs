@@ -43,6 +43,9 @@ impl Number for bool {
     fn extreme(self) -> Extreme {
         Extreme::Bool(self)
     }
+    fn to_integer(self) -> Option<i128> {
+        Some(i128::from(self))
+    }
 }
 
 impl Number for f32 {

@@ -154,6 +154,12 @@ impl Moments {
         if other.count == 0.0 {
             return;
         }
+        // Of infinities there is a mean, as of all values at once, and no spread.
+        if !(self.mean.is_finite() && other.mean.is_finite()) {
+            self.mean = if self.count == 0.0 { other.mean } else { self.mean + other.mean };
+            (self.spread, self.count) = (f64::NAN, count);
+            return;
+        }
         let distance = other.mean - self.mean;
         self.spread += other.spread + distance * distance * self.count * other.count / count;
         self.mean += distance * other.count / count;
@@ -204,6 +210,22 @@ mod tests {
         let mut statistics = Statistics::new(data_type, fill);
         statistics.add(bytes);
         statistics
+    }
+
+    #[test]
+    fn means_of_parts_are_those_of_all() {
+        for values in
+            [[1.0, 2.0, 3.0, 7.0], [f64::INFINITY, 1.0, 2.0, 3.0], [1.0, 2.0, f64::NEG_INFINITY, 5.0]]
+        {
+            let mut moments = Moments::default();
+            for part in values.chunks(2) {
+                moments.merge(Moments::of(part));
+            }
+            assert_eq!(moments.mean, Moments::of(&values).mean, "{values:?}");
+        }
+        let mut moments = Moments::of(&[f64::INFINITY]);
+        moments.merge(Moments::of(&[f64::NEG_INFINITY]));
+        assert!(moments.mean.is_nan());
     }
 
     #[test]

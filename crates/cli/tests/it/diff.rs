@@ -82,3 +82,13 @@ fn trouble_has_its_own_code() {
     assert!(run(folder.path(), &["diff", "a", "b"]).error(2).starts_with("a/c/0: corrupt"));
     assert!(run(folder.path(), &["diff", "a"]).error(2).contains("<B>"));
 }
+
+#[test]
+fn infinities_are_near_to_themselves_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let new = ArrayBuilder::new(&[3], DataType::Float32);
+    array(folder.path(), "a", &new, &[1.0, f32::NEG_INFINITY, f32::INFINITY]);
+    array(folder.path(), "b", &new, &[f32::INFINITY, f32::INFINITY, f32::INFINITY]);
+    let found = diff(folder.path(), &["a", "b", "--rtol", "1e-6"], 1);
+    assert_eq!(found["differences"][0]["values"]["count"], 2, "{found}");
+}

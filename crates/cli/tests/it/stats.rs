@@ -4,7 +4,7 @@ use crate::stored::{array_v3, put, put_whole};
 use crate::swath::run;
 use serde_json::{Value, json};
 use std::path::Path;
-use swath::Array;
+use swath::{Array, ArrayBuilder, DataType, Store};
 
 /// A group with `t2m` of 5 times, 2 channels and 3 places, 100 t + 10 c + p, with missing ones, and its coordinates.
 fn group() -> tempfile::TempDir {
@@ -56,6 +56,16 @@ mean     202.428571
         value["histogram"]["counts"].as_array().unwrap().iter().filter_map(Value::as_u64).sum::<u64>(),
         29
     );
+}
+
+#[test]
+fn truth_values_have_a_sum() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::create_directory(folder.path()).unwrap();
+    let array = ArrayBuilder::new(&[10], DataType::Bool).create(&store, "a").unwrap();
+    array.write(&"...".parse().unwrap(), &[1, 1, 0, 1, 0, 1, 1, 0, 1, 0]).unwrap();
+    let value = run(folder.path(), &["stats", "a", "--json", "--fill-is-data"]).json();
+    assert_eq!((&value["count"], &value["sum"], &value["mean"]), (&json!(10), &json!(6), &json!(0.6)));
 }
 
 #[test]
