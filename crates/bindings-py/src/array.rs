@@ -345,11 +345,12 @@ impl Array {
     ///
     /// Notes
     /// -----
-    /// The order is always: mask, scale and offset, rounding to the working precision, mean and std, downsample,
-    /// fill, cast. The working precision is float32 where `dtype` is a float of up to 32 bits, else float64.
-    /// Equal to the same steps in NumPy, but that sums of means are float64, and that casts to integers take the
-    /// nearest number of the type (and 0 of NaN) where NumPy wraps around. All is done on each chunk while it is in
-    /// cache; no array of the result's size is made on the way. Reads of the same give the same bits.
+    /// The order is always: mask, scale and offset, rounding to the working precision, mean and std,
+    /// downsample, fill, cast. The working precision is float32 where `dtype` is a float of up to 32 bits,
+    /// else float64. Equal to the same steps in NumPy, but that sums of means are float64, and that casts
+    /// to integers take the nearest number of the type (and 0 of NaN) where NumPy wraps around. All is done
+    /// on each chunk while it is in cache; no array of the result's size is made on the way. Reads of the
+    /// same give the same bits.
     ///
     /// Examples
     /// --------
@@ -901,7 +902,7 @@ impl Array {
         chunk_sizes::shape(py, &self.get(py)?.array)
     }
 
-    /// Elements of each chunk along each axis, cut off where the array ends; inner chunks if there are shards.
+    /// Elements of each chunk along each axis, cut off at the end; inner chunks if there are shards.
     #[getter]
     fn read_chunk_sizes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         chunk_sizes::read(py, &self.get(py)?.array)
