@@ -26,7 +26,8 @@ pub struct ValidateOptions<'a> {
 pub struct Validated {
     /// Stored objects: chunks, or shards.
     pub objects: u64,
-    /// Stored chunks that were decoded, or could not be; of shards the inner ones.
+    /// Stored chunks that were decoded, or could not be; of shards the inner ones, and of shards within shards all that a
+    /// stored one has room for.
     pub chunks: u64,
     /// Bytes of the objects.
     pub stored_bytes: u64,
