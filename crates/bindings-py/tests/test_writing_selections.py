@@ -233,8 +233,10 @@ def crossed(index, shape):
     return np.ix_(*lists)
 
 
-def is_theirs(way, index):
-    """Whether zarr-python writes it as NumPy does: forwards, and each element once."""
+def is_theirs(way, index, shape):
+    """Whether zarr-python writes it as NumPy does: forwards, each element once, where there are some."""
+    if way != "basic" and 0 in shape:
+        return False
     if way == "basic":
         return all(part.step is None or 0 < part.step for part in index)
     if way == "coordinate":
@@ -269,7 +271,7 @@ def test_both_write_and_both_read(tmp_path_factory, data):
         if way == "orthogonal" and np.ndim(values):
             dropped = tuple(axis for axis, part in enumerate(index) if isinstance(part, int))
             values = np.squeeze(values, dropped)
-        writer = theirs if is_theirs(way, index) and data.draw(st.booleans()) else ours
+        writer = theirs if is_theirs(way, index, options["shape"]) and data.draw(st.booleans()) else ours
         getattr(writer, f"set_{way}_selection")(index, values)
         np.testing.assert_array_equal(ours[...], expected)
         np.testing.assert_array_equal(theirs[...], expected)
