@@ -6,6 +6,7 @@ use super::{CloudOptions, CloudSettings};
 use crate::{Error, Medium, MediumId, fork};
 use object_store::ObjectStore;
 use std::collections::hash_map::DefaultHasher;
+use std::ffi::{OsStr, OsString};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -73,11 +74,15 @@ fn credentials_of(url: &str) -> (&str, &str) {
     (authority.rsplit_once('@').map_or("", |(user, _)| user), query)
 }
 
-/// Equal for equal roots, credentials and options, in this process and its children.
+/// Equal for equal roots, credentials and options under an equal environment, in this process and its children. What options
+/// leave open comes from the environment: were it left out, a medium that is about to go would serve another place.
 fn id_of(root: &str, credentials: (&str, &str), options: &CloudOptions) -> MediumId {
+    let mut environment: Vec<(OsString, OsString)> =
+        std::env::vars_os().filter(|(name, _)| may_matter(name)).collect();
+    environment.sort_unstable();
     let half = |salt: u64| {
         let mut hasher = DefaultHasher::new();
-        (salt, root, credentials).hash(&mut hasher);
+        (salt, root, credentials, &environment).hash(&mut hasher);
         options.iter().for_each(|option| option.hash(&mut hasher));
         // Sources of credentials are told apart as objects: what they give is not known before it is needed.
         let source = options.credentials().map(|source| Arc::as_ptr(source).cast::<()>().addr());
@@ -86,6 +91,25 @@ fn id_of(root: &str, credentials: (&str, &str), options: &CloudOptions) -> Mediu
     };
     MediumId(half(1) << 64 | half(2))
 }
+
+/// Whether an environment variable may say how a store is reached, by its name.
+fn may_matter(name: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_ascii_uppercase();
+    ENVIRONMENT.iter().any(|known| name.starts_with(known)) || name.ends_with("_PROXY")
+}
+
+/// What names of such variables begin with, those of proxies aside.
+const ENVIRONMENT: [&str; 9] = [
+    "AWS_",
+    "AZURE_",
+    "GOOGLE_",
+    "GCE_",
+    "GCLOUD_",
+    "CLOUDSDK_",
+    "IDENTITY_",
+    "STORAGE_EMULATOR_HOST",
+    "HOME",
+];
 
 #[cfg(test)]
 mod tests {
@@ -114,5 +138,23 @@ mod tests {
         assert_eq!(id("s3://a/b", &one), id("s3://a/b", &one.clone()));
         assert_ne!(id("s3://a/b", &one), id("s3://a/b", &other));
         assert_ne!(id("s3://a/b", &one), id("s3://a/b", &none));
+    }
+
+    #[test]
+    fn the_environment_counts_where_it_may_matter() {
+        for name in [
+            "AWS_ENDPOINT_URL",
+            "aws_region",
+            "GOOGLE_BASE_URL",
+            "AZURE_STORAGE_ENDPOINT",
+            "HTTPS_PROXY",
+            "no_proxy",
+            "HOME",
+        ] {
+            assert!(may_matter(OsStr::new(name)), "{name}");
+        }
+        for name in ["PATH", "LANG", "PWD", "MY_AWS_REGION", "RUST_BACKTRACE"] {
+            assert!(!may_matter(OsStr::new(name)), "{name}");
+        }
     }
 }
