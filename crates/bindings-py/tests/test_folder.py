@@ -67,11 +67,15 @@ def sha256(values):
 
 def check(array, expected):
     """Return what is wrong with an array, if anything."""
+    if "sha256" not in expected:
+        # No other reader decoded it: that it can be read is all there is to check.
+        assert array[...].shape == array.shape
+        return None
     if list(array.shape) != expected["shape"]:
         return f"shape {array.shape}, wanted {expected['shape']}"
     if sha256(array[...]) != expected["sha256"]:
         return "values"
-    for name, part in expected["slices"].items():
+    for name, part in expected.get("slices", {}).items():
         index = tuple(slice(*bounds) for bounds in part["start_stop_step"])
         if sha256(array[index]) != part["sha256"]:
             return f"values of slice {name}"

@@ -72,12 +72,15 @@ def test_every_public_name_is_documented():
 
 ALLOWED = r"""
 swath._swath.__all__
+swath._swath.AnyIndex
 swath._swath.ArrayIterator
 swath._swath.AxisIndex
 swath._swath.BasicIndex
+swath._swath.By
 swath._swath.Index
 swath._swath.IndexList
 swath._swath.Mask
+swath._swath.Number
 swath._swath.PointIndex
 swath._swath.PointList
 swath._swath._reopen
