@@ -132,7 +132,8 @@ impl Store {
     }
 
     /// References in Parquet, as kerchunk and fsspec lay them out, in a folder: `.zmetadata` and files of rows. Read only, and
-    /// otherwise as [`Store::references`]; files of rows are read when something of theirs is.
+    /// otherwise as [`Store::references`]; files of rows are read when something of theirs is. Those of a store behind a network
+    /// lead to no local file, and to a relative path only where `targets` have a folder.
     ///
     /// # Errors
     ///

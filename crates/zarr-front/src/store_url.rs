@@ -80,6 +80,14 @@ impl Store {
     }
 }
 
+/// The URL of what the object at a URL lies in: where nothing stands behind the host, bucket or container, that itself.
+fn folder_of(name: &str) -> &str {
+    match name.rsplit_once('/') {
+        Some((folder, _)) if folder.contains("://") => folder,
+        _ => name,
+    }
+}
+
 /// The directory within an archive, where one is named, and the archive's URL, of a URL that says that it is a zip archive.
 fn zip_of(url: &str) -> Option<(Option<&str>, &str)> {
     let (zip, archive) = url.split_once("::")?;
@@ -164,8 +172,7 @@ impl Object {
     ) -> Result<Store, Error> {
         let Object { medium, key, name, mut recipe } = self;
         let name = name.trim_end_matches('/');
-        let folder = name.rsplit_once('/').map(|(folder, _)| folder);
-        let targets = targets.beside(folder).at(name, options);
+        let targets = targets.beside(Some(folder_of(name))).at(name, options);
         if is_told {
             recipe.url = format!("reference::{}", recipe.url);
         }
@@ -181,8 +188,7 @@ impl Object {
         let Object { medium, key, name, mut recipe } = self;
         let document = read_references(&ObjectRef { medium, key: key.into() });
         let document = document.map_err(|error| error.about(&name))?;
-        let folder = name.rsplit_once('/').map(|(folder, _)| folder);
-        let targets = targets.beside(folder).at(&name, options);
+        let targets = targets.beside(Some(folder_of(&name))).at(&name, options);
         if is_told {
             recipe.url = format!("reference::{name}");
         }
@@ -244,6 +250,19 @@ mod tests {
 
     fn path(rest: &str) -> Result<String, ErrorKind> {
         file_path(rest).map(Cow::into_owned).map_err(|error| error.kind())
+    }
+
+    #[test]
+    fn folders_of_urls_are_urls() {
+        for (name, folder) in [
+            ("s3://a/b/c.json", "s3://a/b"),
+            ("s3://a/b", "s3://a"),
+            ("http://host/", "http://host"),
+            ("http://host", "http://host"),
+            ("memory://", "memory://"),
+        ] {
+            assert_eq!(folder_of(name), folder, "{name}");
+        }
     }
 
     #[test]

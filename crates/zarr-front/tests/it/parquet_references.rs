@@ -65,6 +65,20 @@ fn they_are_read_from_any_medium() {
     }
 }
 
+/// A folder that is all of a bucket: relative paths start from the bucket.
+#[test]
+fn they_are_read_from_the_root_of_a_medium() {
+    let medium = MemoryMedium::named("parquet-root").unwrap();
+    copied(&medium, |_, bytes| bytes);
+    let files = [".zmetadata", "a/refs.0.parq", "g/b/refs.0.parq", "g/b/refs.1.parq", "s/refs.0.parq"];
+    for name in files {
+        medium.put(name, std::fs::read(folder().join("refs.parq").join(name)).unwrap());
+    }
+    for url in ["reference::memory://parquet-root/", "reference::memory://parquet-root//"] {
+        check(&Group::open_in(&Store::open(url, &CloudOptions::new()).unwrap(), "").unwrap());
+    }
+}
+
 /// Files of rows are read once, and only those of which something is wanted.
 #[test]
 fn files_of_rows_are_read_when_they_are_wanted() {

@@ -311,6 +311,45 @@ fn references_at_a_url_lead_to_no_local_file() {
     }
 }
 
+/// A document that nothing stands before is as far as any other, and so is one for which a local folder is named.
+#[test]
+fn references_at_the_root_of_a_url_lead_to_no_local_file() {
+    let metadata = Spec::plain(&[8, 16], &[8, 16]).write().objects["zarr.json"].clone();
+    let metadata = String::from_utf8(metadata).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("secret"), [1; 256]).unwrap();
+    let root = folder.path().to_str().unwrap();
+    let memory = MemoryMedium::named("rooted").unwrap();
+    memory.put("data", vec![2; 256]);
+    let read = |url: &str, folder: Option<&str>| {
+        memory.put("", json!({"zarr.json": metadata, "c/0/0": [url, 0, 256]}).to_string());
+        let targets = folder.into_iter().fold(ReferenceTargets::new(), ReferenceTargets::with_folder);
+        let store = Store::open_references("reference::memory://rooted", &CloudOptions::new(), targets)?;
+        Ok(Array::open_in(&store, "")?.read(&Selection::all())?.as_bytes()[0])
+    };
+    let refused = |read: Result<u8, Error>| read.unwrap_err().kind();
+    for url in [format!("{root}/secret"), format!("file://{root}/secret"), format!("file:{root}/secret")] {
+        for folder in [None, Some(root), Some(&*format!("file://{root}")), Some("")] {
+            assert_eq!(refused(read(&url, folder)), ErrorKind::Unsupported, "{url} from {folder:?}");
+        }
+    }
+    for folder in [root.to_owned(), format!("file://{root}")] {
+        assert_eq!(refused(read("secret", Some(&folder))), ErrorKind::Unsupported, "{folder}");
+        let document = json!({"zarr.json": metadata, "c/0/0": ["secret", 0, 256]});
+        for url in ["secret", &*format!("{root}/secret")] {
+            let document = json!({"zarr.json": metadata, "c/0/0": [url, 0, 256]});
+            let array = open(&document, ReferenceTargets::new().with_folder(&folder)).unwrap();
+            assert_eq!(array.read(&Selection::all()).unwrap().as_bytes()[0], 1, "{url} from {folder}");
+        }
+        memory.put("", document.to_string());
+        let targets = ReferenceTargets::new().with_folder(&folder).with_scheme("file");
+        let store = Store::open_references("reference::memory://rooted", &CloudOptions::new(), targets);
+        let read = Array::open_in(&store.unwrap(), "").unwrap().read(&Selection::all()).unwrap();
+        assert_eq!(read.as_bytes()[0], 1, "{folder}, told that targets are files");
+    }
+    assert_eq!(read("data", None).unwrap(), 2);
+}
+
 #[test]
 fn what_are_no_references_is_refused() {
     let refused = |document: &Value| {

@@ -21,6 +21,8 @@ pub struct ReferenceTargets {
     folder: Option<String>,
     scheme: Option<String>,
     default: Option<String>,
+    /// Whether the references do not lie in the local file system: who wrote them chooses no local file.
+    is_far: bool,
     #[cfg(feature = "cloud")]
     options: Option<CloudOptions>,
     /// The scheme and authority of the document's URL, and the options that it was reached with.
@@ -36,7 +38,10 @@ impl ReferenceTargets {
     }
 
     /// The folder, or URL of one, that relative paths start from; where none is named, it is the one that the references lie in.
-    /// Local paths that are not there start from the working directory, and so do all where there is no folder.
+    /// Local paths that are not there start from the working directory, and so do all where there is no folder. What stands behind
+    /// `file://` is a local path as it is.
+    ///
+    /// A local folder lets references at a URL read no local file: that takes [`ReferenceTargets::with_scheme`] with `file`.
     #[must_use]
     pub fn with_folder(self, folder: &str) -> ReferenceTargets {
         ReferenceTargets { folder: Some(folder.to_owned()), ..self }
@@ -75,7 +80,12 @@ impl ReferenceTargets {
     /// Notes the URL of the references, and the options that they were reached with.
     #[cfg(feature = "cloud")]
     pub(crate) fn at(self, url: &str, options: &CloudOptions) -> ReferenceTargets {
-        ReferenceTargets { home: Some((authority(url).to_owned(), options.clone())), ..self }
+        ReferenceTargets { home: Some((authority(url).to_owned(), options.clone())), ..self.from_afar() }
+    }
+
+    /// Notes that the references do not lie in the local file system.
+    pub(crate) fn from_afar(self) -> ReferenceTargets {
+        ReferenceTargets { is_far: true, ..self }
     }
 }
 
@@ -183,18 +193,20 @@ impl ReferenceTargets {
             Some((scheme, path)) => (Some(scheme.to_ascii_lowercase()), path),
             None => (self.scheme.clone(), url.strip_prefix("file:").unwrap_or(url)),
         };
-        let folder = self.folder.as_deref();
-        let is_far = folder.is_some_and(|folder| folder.contains("://"));
+        let folder = Folder::of(self.folder.as_deref());
+        let is_far = self.is_far || matches!(folder, Folder::Url(_));
         match scheme.as_deref() {
             Some("file" | "local") if is_far && self.scheme != scheme => Err(far()),
-            Some("file" | "local") => missing_is_an_error(local_object(&local_path(folder, path))),
+            Some("file" | "local") => folder.file(path),
             Some(_) if url.contains("://") => self.remote(url),
             Some(scheme) => self.remote(&format!("{scheme}://{}", path.trim_start_matches('/'))),
-            None if is_far && Path::new(path).is_absolute() => Err(far()),
-            None if is_far => {
-                self.remote(&format!("{}/{path}", folder.unwrap_or_default().trim_end_matches('/')))
-            }
-            None => missing_is_an_error(local_object(&local_path(folder, path))),
+            None => match folder {
+                Folder::Url(folder) if !Path::new(path).is_absolute() => {
+                    self.remote(&url_below(folder, path))
+                }
+                _ if is_far => Err(far()),
+                _ => folder.file(path),
+            },
         }
     }
 
@@ -228,9 +240,43 @@ fn far() -> Error {
     )
 }
 
+/// What relative paths start from.
+#[derive(Clone, Copy)]
+enum Folder<'a> {
+    /// The working directory.
+    None,
+    Local(&'a str),
+    Url(&'a str),
+}
+
+impl<'a> Folder<'a> {
+    fn of(folder: Option<&'a str>) -> Folder<'a> {
+        let Some(folder) = folder else { return Folder::None };
+        match folder.split_once("://") {
+            None => Folder::Local(folder),
+            Some((scheme, path)) if scheme.eq_ignore_ascii_case("file") => Folder::Local(path),
+            Some(_) => Folder::Url(folder),
+        }
+    }
+
+    /// The local file at a path.
+    fn file(self, path: &str) -> Result<ObjectRef, Error> {
+        missing_is_an_error(local_object(&local_path(self, path)))
+    }
+}
+
+/// The URL of a path below a URL, which stays a URL whatever it is.
+fn url_below(folder: &str, path: &str) -> String {
+    let trimmed = folder.trim_end_matches('/');
+    match trimmed.contains("://") {
+        true => format!("{trimmed}/{path}"),
+        false => format!("{folder}{path}"),
+    }
+}
+
 /// Where a path of local references leads: below their folder, or else below the working directory, as fsspec has it.
-fn local_path(folder: Option<&str>, path: &str) -> PathBuf {
-    let Some(folder) = folder else { return PathBuf::from(path) };
+fn local_path(folder: Folder<'_>, path: &str) -> PathBuf {
+    let Folder::Local(folder) = folder else { return PathBuf::from(path) };
     let beside = Path::new(folder).join(path);
     match beside.is_file() || !Path::new(path).is_file() {
         true => beside,
