@@ -250,7 +250,9 @@ fn documents_of_every_form_are_read() {
 fn what_documents_ask_for_is_bounded() {
     let long = "x".repeat(1000);
     let calls = "{{f(a=1)}}".repeat(60);
+    let name = "n".repeat(100_000);
     for document in [
+        json!({"version": 1, "gen": [{"key": "a", "url": "u", "dimensions": {name: [1], "i": {"stop": 1 << 22}}}]}),
         json!({"version": 1, "gen": [{"key": "{{i}}", "url": "u", "dimensions": {"i": {"stop": 1 << 30}, "j": []}}]}),
         json!({"version": 1, "gen": [{"key": "{{i}}", "url": "u", "dimensions": {"i": {"stop": 1 << 23}}}]}),
         json!({"version": 1, "gen": [

@@ -114,6 +114,11 @@ impl Reading {
         self.work.render(text, names, &self.templates)
     }
 
+    /// Counts so many bytes of work besides what is rendered.
+    pub(super) fn charge(&mut self, bytes: usize) -> Result<(), Error> {
+        self.work.take(bytes)
+    }
+
     /// All of what a URL names.
     pub(super) fn whole(&mut self, url: &str) -> Reference {
         Reference::Whole { target: self.target(url) }
@@ -173,7 +178,7 @@ impl Reading {
         };
         for (name, text) in templates {
             let Value::String(text) = text else { return Err(wrong("a template that is a text", &text)) };
-            self.templates.insert(name, Named::Text(text));
+            self.templates.insert(name.into(), Named::Text(text.into()));
         }
         Ok(())
     }

@@ -5,16 +5,17 @@ use crate::Error;
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::str::Chars;
+use std::sync::Arc;
 
-/// What a name stands for.
+/// What a name stands for. Cloning shares it: one text may be looked up thousands of times in one expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     Number(i64),
-    Text(String),
+    Text(Arc<str>),
 }
 
 /// What names stand for.
-pub(super) type Names = BTreeMap<String, Value>;
+pub(super) type Names = BTreeMap<Arc<str>, Value>;
 
 /// Characters of a rendered text at most.
 const TEXT_MAX: usize = 64 << 10;
@@ -22,13 +23,14 @@ const TEXT_MAX: usize = 64 << 10;
 /// Brackets within brackets at most.
 const DEPTH_MAX: usize = 16;
 
-/// What may still be rendered of one document, in bytes of templates and of what they become: some hundred MB take seconds,
-/// and a document of some KB could otherwise ask for days.
+/// What may still be rendered of one document, in bytes of templates and of what they become, and of the names that a generator
+/// gives them for each key: some hundred MB take seconds, and a document of some KB could otherwise ask for days. What names
+/// stand for costs nothing until it is rendered: it is shared, not copied.
 pub(super) struct Work {
     bytes_left: usize,
 }
 
-/// Bytes of templates, and of what they become, of one document at most.
+/// Bytes of templates, of what they become, and of names of generators, of one document at most.
 const WORK_BYTES_MAX: usize = 256 << 20;
 
 impl Default for Work {
@@ -73,7 +75,12 @@ impl Work {
         Ok(rendered)
     }
 
-    fn take(&mut self, bytes: usize) -> Result<(), Error> {
+    /// Counts so many bytes of work.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` where it becomes more than may be done.
+    pub(super) fn take(&mut self, bytes: usize) -> Result<(), Error> {
         // What renders to nothing costs something as well.
         match self.bytes_left.checked_sub(bytes.saturating_add(RENDER_BYTES)) {
             Some(left) => {
@@ -167,7 +174,7 @@ impl Parser<'_> {
                 self.depth -= 1;
                 self.with_numbers(Value::Number(0), value, i64::checked_sub)
             }
-            Some('\'' | '"') => self.text_value().map(Value::Text),
+            Some('\'' | '"') => self.text_value().map(|text| Value::Text(text.into())),
             Some(digit) if digit.is_ascii_digit() => {
                 let digits = self.take_while(|next| next.is_ascii_digit());
                 digits.parse().map(Value::Number).map_err(|_| self.wrong("a number that 64 bits do not hold"))
@@ -181,7 +188,7 @@ impl Parser<'_> {
     fn named(&mut self) -> Result<Value, Error> {
         let name = self.take_while(is_name);
         if self.peek() != Some('(') {
-            let value = self.names.get(&name).or_else(|| self.templates.get(&name));
+            let value = self.names.get(&*name).or_else(|| self.templates.get(&*name));
             return value
                 .cloned()
                 .ok_or_else(|| self.wrong(&format!("the name `{name}`, which nothing has")));
@@ -197,16 +204,17 @@ impl Parser<'_> {
             }
             let value = self.sum()?;
             self.depth -= 1;
-            arguments.insert(argument, value);
+            arguments.insert(argument.into(), value);
             if self.take_if(|next| next == ',').is_none() {
                 break;
             }
         }
         self.expect(')')?;
-        match self.templates.get(&name) {
+        match self.templates.get(&*name) {
             // A template sees what it is called with, and no other template: calls end.
             Some(Value::Text(template)) => {
-                self.work.render(template, &arguments, &Names::new()).map(Value::Text)
+                let rendered = self.work.render(template, &arguments, &Names::new())?;
+                Ok(Value::Text(rendered.into()))
             }
             _ => Err(self.wrong(&format!("a call of `{name}`, which is no template"))),
         }
@@ -298,12 +306,12 @@ mod tests {
     use crate::ErrorKind;
 
     fn rendered(text: &str) -> Result<String, ErrorKind> {
-        let text_of = |text: &str| Value::Text(text.to_owned());
-        let names = Names::from([("i".to_owned(), Value::Number(4)), ("name".to_owned(), text_of("t2m"))]);
+        let text_of = |text: &str| Value::Text(text.into());
+        let names = Names::from([("i".into(), Value::Number(4)), ("name".into(), text_of("t2m"))]);
         let templates = Names::from([
-            ("u".to_owned(), text_of("server.domain/path")),
-            ("f".to_owned(), text_of("{{c}}/x{{ i + 1 }}")),
-            ("g".to_owned(), text_of("{{u}}")),
+            ("u".into(), text_of("server.domain/path")),
+            ("f".into(), text_of("{{c}}/x{{ i + 1 }}")),
+            ("g".into(), text_of("{{u}}")),
         ]);
         Work::default().render(text, &names, &templates).map_err(|error| error.kind())
     }
@@ -316,6 +324,20 @@ mod tests {
         assert!(work.render("{{ 1 }}", &names, &names).is_ok());
         let error = work.render("{{ 1 }}", &names, &names).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
+    }
+
+    /// Thousands of arguments may stand for one text.
+    #[test]
+    fn what_names_stand_for_is_not_copied() {
+        let text: Arc<str> = "x".repeat(1000).into();
+        let templates = Names::from([("u".into(), Value::Text(Arc::clone(&text)))]);
+        let mut work = Work::default();
+        let names = Names::new();
+        let rest = "u".chars().peekable();
+        let mut parser =
+            Parser { rest, text: "u", names: &names, templates: &templates, depth: 0, work: &mut work };
+        let Value::Text(found) = parser.whole().unwrap() else { panic!("a number") };
+        assert!(Arc::ptr_eq(&found, &text));
     }
 
     #[test]

@@ -5,10 +5,11 @@ use super::expression::{Names, Value as Named};
 use crate::Error;
 use crate::metadata::json::brief;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// What one name takes on, one after the other.
 struct Dimension {
-    name: String,
+    name: Arc<str>,
     values: Values,
 }
 
@@ -69,8 +70,10 @@ pub(super) fn generate(generator: &Value, reading: &mut Reading) -> Result<(), E
         }
     };
     let dimensions = dimensions(generator)?;
+    let names_len = dimensions.iter().map(|dimension| dimension.name.len()).sum();
     let mut at = vec![0; dimensions.len()];
     loop {
+        reading.charge(names_len)?;
         let Some(names) = names(&dimensions, &at) else { return Ok(()) };
         let mut rendered = |text: &str| reading.rendered(text, &names);
         let (key, url) = (rendered(&key)?, rendered(&url)?);
@@ -98,7 +101,7 @@ fn dimensions(generator: &Value) -> Result<Vec<Dimension>, Error> {
     for (name, values) in fields {
         let values = values_of(values)?;
         keys = keys.saturating_mul(values.len());
-        dimensions.push(Dimension { name: name.clone(), values });
+        dimensions.push(Dimension { name: name.as_str().into(), values });
     }
     match keys <= GENERATED_MAX {
         true => Ok(dimensions),
@@ -141,15 +144,16 @@ fn count_of(start: i64, stop: i64, step: i64) -> Option<usize> {
 fn named(value: &Value) -> Result<Named, Error> {
     match (value, value.as_i64()) {
         (_, Some(number)) => Ok(Named::Number(number)),
-        (Value::String(text), _) => Ok(Named::Text(text.clone())),
+        (Value::String(text), _) => Ok(Named::Text(text.as_str().into())),
         (other, _) => Err(wrong("whole numbers and texts in a dimension of a generator", other)),
     }
 }
 
 /// What names stand for at a place; `None` where a dimension has nothing.
 fn names(dimensions: &[Dimension], at: &[usize]) -> Option<Names> {
-    let name =
-        |(dimension, at): (&Dimension, &usize)| Some((dimension.name.clone(), dimension.values.get(*at)?));
+    let name = |(dimension, at): (&Dimension, &usize)| {
+        Some((Arc::clone(&dimension.name), dimension.values.get(*at)?))
+    };
     dimensions.iter().zip(at).map(name).collect()
 }
 
