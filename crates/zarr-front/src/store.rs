@@ -139,11 +139,11 @@ impl Store {
     ///
     /// `NotFound` where there is no `.zmetadata`, `Invalid` where it is none of references.
     pub fn parquet_references(folder: Store, targets: ReferenceTargets) -> Result<Store, Error> {
-        let (name, recipe) = (Arc::clone(&folder.name), folder.recipe.clone());
+        let name = Arc::clone(&folder.name);
         let records = Records::open(folder, targets).map_err(|error| error.with_object(&name))?;
         let medium = records.documents().medium.clone();
         let catalog = Catalog::Records(Arc::new(records));
-        Ok(Store { catalog: Some(Arc::new(catalog)), recipe, ..Store::new(medium, "", &name) })
+        Ok(Store { catalog: Some(Arc::new(catalog)), ..Store::new(medium, "", &name) })
     }
 
     /// Where keys are, in a store whose keys are parts of other objects.
@@ -182,8 +182,8 @@ impl Store {
         &self.name
     }
 
-    /// How the store is opened again; `None` for a store that was made of a medium, and for a directory whose name is not
-    /// UTF-8.
+    /// How the store is opened again; `None` for a store that was made of a medium, for a directory whose name is not
+    /// UTF-8, and for references of whose targets something was said.
     pub fn recipe(&self) -> Option<&StoreRecipe> {
         self.recipe.as_deref()
     }

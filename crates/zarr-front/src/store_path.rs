@@ -38,6 +38,7 @@ impl Store {
         let name = path.to_string_lossy();
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let folder = absolute.parent().and_then(Path::to_str).map(str::to_owned);
+        let is_plain = targets.is_plain();
         let targets = targets.beside(folder.as_deref());
         let store = match path.is_dir() {
             true => Store::parquet_references(Store::directory(path)?, targets)?,
@@ -46,7 +47,7 @@ impl Store {
                 Store::references(&document, targets, &name)?
             }
         };
-        Ok(match absolute.to_str() {
+        Ok(match absolute.to_str().filter(|_| is_plain) {
             Some(path) if is_reference_name(&absolute) || is_parquet_name(&absolute) => {
                 store.with_recipe(StoreRecipe { url: path.to_owned(), ..StoreRecipe::default() })
             }

@@ -172,11 +172,13 @@ impl Object {
     ) -> Result<Store, Error> {
         let Object { medium, key, name, mut recipe } = self;
         let name = name.trim_end_matches('/');
+        let is_plain = targets.is_plain();
         let targets = targets.beside(Some(folder_of(name))).at(name, options);
         if is_told {
             recipe.url = format!("reference::{}", recipe.url);
         }
-        Store::parquet_references(Store::new(medium, &key, name).with_recipe(recipe), targets)
+        let store = Store::parquet_references(Store::new(medium, &key, name), targets)?;
+        Ok(if is_plain { store.with_recipe(recipe) } else { store })
     }
 
     fn references(
@@ -188,11 +190,13 @@ impl Object {
         let Object { medium, key, name, mut recipe } = self;
         let document = read_references(&ObjectRef { medium, key: key.into() });
         let document = document.map_err(|error| error.about(&name))?;
+        let is_plain = targets.is_plain();
         let targets = targets.beside(Some(folder_of(&name))).at(&name, options);
         if is_told {
             recipe.url = format!("reference::{name}");
         }
-        Ok(Store::references(&document, targets, &name)?.with_recipe(recipe))
+        let store = Store::references(&document, targets, &name)?;
+        Ok(if is_plain { store.with_recipe(recipe) } else { store })
     }
 
     fn zip(self, root: Option<&str>, is_told: bool) -> Store {

@@ -352,6 +352,30 @@ fn references_at_the_root_of_a_url_lead_to_no_local_file() {
     assert_eq!(read("data", None).unwrap(), 2);
 }
 
+/// What is opened again from a recipe reads the same targets.
+#[test]
+fn references_of_told_targets_have_no_recipe() {
+    let memory = MemoryMedium::named("recipes").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("refs.json");
+    memory.put("refs.json", "{}");
+    std::fs::write(&file, "{}").unwrap();
+    let mut options = CloudOptions::new();
+    options.set("region", "x").unwrap();
+    for url in ["memory://recipes/refs.json", file.to_str().unwrap()] {
+        let open = |targets| Store::open_references(url, &CloudOptions::new(), targets).unwrap();
+        assert_eq!(open(ReferenceTargets::new()).recipe().unwrap().url, url);
+        for told in [
+            ReferenceTargets::new().with_folder("memory://elsewhere"),
+            ReferenceTargets::new().with_scheme("memory"),
+            ReferenceTargets::new().with_default("memory://elsewhere/a"),
+            ReferenceTargets::new().with_options(options.clone()),
+        ] {
+            assert_eq!(open(told).recipe(), None, "{url}");
+        }
+    }
+}
+
 #[test]
 fn what_are_no_references_is_refused() {
     let refused = |document: &Value| {

@@ -66,6 +66,20 @@ impl ReferenceTargets {
         ReferenceTargets { options: Some(options), ..self }
     }
 
+    /// Whether nothing is said of targets, so that references are opened again by their URL alone. Said before anything is
+    /// noted of where they are.
+    pub(crate) fn is_plain(&self) -> bool {
+        #[cfg(feature = "cloud")]
+        if self
+            .options
+            .as_ref()
+            .is_some_and(|options| options.credentials().is_some() || options.iter().next().is_some())
+        {
+            return false;
+        }
+        self.folder.is_none() && self.scheme.is_none() && self.default.is_none()
+    }
+
     /// Notes options of targets, where none were given.
     #[cfg(feature = "cloud")]
     pub(crate) fn or_options(self, options: &CloudOptions) -> ReferenceTargets {
