@@ -14,8 +14,10 @@ use super::references::{ReferenceTargets, Targets};
 use crate::store::Store;
 use crate::{Error, ErrorKind};
 use layout::Layout;
+use rows::RowsMax;
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use swath_ioengine::{ByteRange, Engine, Entry, ObjectRef, RangeRead, RunOptions, storage_len};
 
@@ -27,6 +29,8 @@ pub(crate) struct Records {
     targets: Targets,
     /// What was read last, the latest one at the end.
     kept: Mutex<VecDeque<(RecordKey, Arc<Record>)>>,
+    /// Held while a large file is parsed.
+    large: Mutex<()>,
 }
 
 /// The number of an array, and that of a file of its rows.
@@ -37,6 +41,16 @@ const KEPT_BYTES_MAX: u64 = 256 << 20;
 
 /// Bytes of a file of rows at most.
 const FILE_BYTES_MAX: u64 = 256 << 20;
+
+/// Bytes of the values of a file of rows at most, decompressed.
+const VALUE_BYTES_MAX: usize = 256 << 20;
+
+/// What files have at most that are parsed by as many threads as there are; of larger ones one is parsed at once. Files of some KB
+/// can be large.
+const SMALL: RowsMax = RowsMax { rows: 1 << 17, bytes: 16 << 20 };
+
+/// Memory of the files of rows that are taken at once at most, roughly.
+const TAKEN_BYTES_MAX: u64 = 2 << 30;
 
 impl Records {
     /// The reference set in a folder, of which `.zmetadata` is read at once.
@@ -50,7 +64,13 @@ impl Records {
         let document = Engine::global().read_object(&object, range)?;
         let layout = Layout::parse(&document)?;
         let base = if root.is_remote() { base.from_afar() } else { base };
-        Ok(Records { root, layout, targets: Targets::new(Vec::new(), base), kept: Mutex::default() })
+        Ok(Records {
+            root,
+            layout,
+            targets: Targets::new(Vec::new(), base),
+            kept: Mutex::default(),
+            large: Mutex::default(),
+        })
     }
 
     /// The same references, whose remote targets are kept in a cache as they are read.
@@ -62,6 +82,7 @@ impl Records {
             layout: self.layout.clone(),
             targets: self.targets.with_cache(cache),
             kept: Mutex::default(),
+            large: Mutex::default(),
         }
     }
 
@@ -91,10 +112,11 @@ impl Records {
         let reads: Vec<RangeRead> = (0..objects.len()).map(|object| RangeRead { object, range }).collect();
         let lost = || Mutex::new(Err(Error::new(ErrorKind::Internal, "never delivered")));
         let slots: Vec<Mutex<Result<Option<Arc<Record>>, Error>>> = wanted.iter().map(|_| lost()).collect();
+        let taken = AtomicU64::new(0);
         let take = |read: usize, result: Result<&[u8], swath_ioengine::Error>| {
             let Some(slot) = slots.get(read) else { return };
             let record = match result {
-                Ok(bytes) => Record::parse(bytes, self.layout.rows()).map(|record| Some(Arc::new(record))),
+                Ok(bytes) => self.parse(bytes, &taken).map(|record| Some(Arc::new(record))),
                 Err(error) if error.kind() == swath_ioengine::ErrorKind::NotFound => Ok(None),
                 Err(error) => Err(Error::from(error)),
             };
@@ -110,6 +132,26 @@ impl Records {
             found[number] = record;
         }
         Ok(found)
+    }
+
+    /// Takes a file of rows, beside others of so many bytes.
+    fn parse(&self, bytes: &[u8], taken: &AtomicU64) -> Result<Record, Error> {
+        let rows = self.layout.rows();
+        let small = RowsMax { rows: rows.min(SMALL.rows), ..SMALL };
+        let record = match Record::parse(bytes, small) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                let _one_at_once = self.large.lock().unwrap_or_else(PoisonError::into_inner);
+                Record::parse(bytes, RowsMax { rows, bytes: VALUE_BYTES_MAX })?
+            }
+            record => record?,
+        };
+        let len = record.memory_bytes();
+        match taken.fetch_add(len, Ordering::Relaxed).saturating_add(len) <= TAKEN_BYTES_MAX {
+            true => Ok(record),
+            false => Err(Error::unsupported(format!(
+                "files of references of more than {TAKEN_BYTES_MAX} bytes that are read together"
+            ))),
+        }
     }
 
     fn object(&self, (array, record): RecordKey) -> ObjectRef {

@@ -107,7 +107,11 @@ impl fmt::Debug for References {
 const INLINE_BYTES_MAX: u64 = 1 << 30;
 
 /// Adds bytes that a key holds itself.
-fn add_inline(inline: &mut Vec<u8>, bytes: &[u8]) -> Result<Reference, Error> {
+///
+/// # Errors
+///
+/// `Unsupported` where they become too many.
+pub(in crate::catalog) fn add_inline(inline: &mut Vec<u8>, bytes: &[u8]) -> Result<Reference, Error> {
     let (offset, len) = (storage_len(inline.len()), storage_len(bytes.len()));
     if INLINE_BYTES_MAX < offset.saturating_add(len) {
         return Err(Error::unsupported(format!(
