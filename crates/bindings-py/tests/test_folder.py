@@ -30,6 +30,8 @@ REQUIRED = {
     "data type": DATA_TYPES,
     "storage transformer": set[str](),
 }
+# Their writer left the last byte of an odd number out of the checksum, which HDF5 and numcodecs do not.
+BROKEN = ("zarrs.optional(uint8)/b2b/numcodecs.fletcher32/1449a99d21dd46a0",)
 REFUSED = re.compile(r"not supported: (codec|data type|storage transformer) `([^`]+)`")
 
 
@@ -73,7 +75,12 @@ def check(array, expected):
         return None
     if list(array.shape) != expected["shape"]:
         return f"shape {array.shape}, wanted {expected['shape']}"
-    if sha256(array[...]) != expected["sha256"]:
+    values = array[...]
+    if "mask_sha256" in expected:
+        if sha256(values["is_present"]) != expected["mask_sha256"]:
+            return "which elements are present"
+        values = values["value"]
+    if sha256(values) != expected["sha256"]:
         return "values"
     for name, part in expected.get("slices", {}).items():
         index = tuple(slice(*bounds) for bounds in part["start_stop_step"])
@@ -88,6 +95,10 @@ def test_every_array(data_folder, tmp_path, capsys):
     for key, expected in arrays.items():
         try:
             fault = check(swath.open_array(folder_of(key, data_folder, tmp_path)), expected)
+        except swath.CorruptError as error:
+            if not (key.endswith(BROKEN) and "fletcher32" in str(error)):
+                wrong.append(f"{key}: {error}")
+            continue
         except swath.UnsupportedError as error:
             named = REFUSED.search(str(error))
             if named is None:
@@ -105,4 +116,4 @@ def test_every_array(data_folder, tmp_path, capsys):
         print(f"\n{read} of {len(arrays)} arrays read to the expected values, {len(wrong)} did not;")
         print(f"{refused.total()} need what swath does not read yet: {reasons}")
     assert not wrong, "\n".join(wrong)
-    assert 200 < read
+    assert 600 < read
