@@ -51,6 +51,18 @@ class Halved(Codec):
         return ndarray_copy(np.frombuffer(ensure_bytes(buf), "i2").astype("i4") * 2, out)
 
 
+class Objects(Codec):
+    """A filter that makes arrays of Python objects of bytes, as numcodecs' `vlen-utf8` does."""
+
+    codec_id = "swath-objects"
+
+    def encode(self, buf):
+        return np.full(len(ensure_bytes(buf)) // 8, "x", "O")
+
+    def decode(self, buf, out=None):
+        return np.full(len(ensure_bytes(buf)) // 8, "x", "O")
+
+
 @dataclass(frozen=True)
 class InvertedV3(BytesBytesCodec):
     """The same, for zarr-python's pipeline."""
@@ -127,6 +139,7 @@ class Negated(ArrayArrayCodec):
 def registered():
     numcodecs.register_codec(Inverted)
     numcodecs.register_codec(Halved)
+    numcodecs.register_codec(Objects)
     for made in (InvertedV3, Text, Negated):
         zarr.registry.register_codec(made().to_dict()["name"], made)
 
@@ -201,6 +214,20 @@ def test_what_a_codec_does_wrong_is_an_error(tmp_path, fault, message):
     with pytest.raises(swath.CorruptError, match=message) as raised:
         swath.open(tmp_path / "a")[...]
     assert "swath-inverted" in str(raised.value)
+
+
+@pytest.mark.filterwarnings("ignore:.*decoded by Python")
+def test_addresses_of_objects_are_no_bytes(tmp_path):
+    arguments = {"shape": (4,), "chunks": (4,), "dtype": "i8", "zarr_format": 2}
+    zarr.create_array(tmp_path / "a", compressors=Objects(), **arguments)
+    array = swath.open(tmp_path / "a", mode="r+")
+    message = "TypeError: wanted bytes or numbers from Objects.*, found an array of Python objects"
+    with pytest.raises(swath.SwathError, match=message):
+        array[...] = np.arange(4)
+    assert not (tmp_path / "a" / "0").exists()
+    (tmp_path / "a" / "0").write_bytes(bytes(32))
+    with pytest.raises(swath.CorruptError, match=message):
+        array[...]
 
 
 def test_codecs_that_cannot_be_called_are_refused(tmp_path):

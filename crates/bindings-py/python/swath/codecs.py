@@ -43,14 +43,14 @@ class NumcodecsCodec:
     def decode(self, encoded: bytes, shape: tuple[int, ...] | None, dtype: str | None) -> bytes:
         """Decode one chunk."""
         del shape, dtype
-        return _bytes(self.codec.decode(encoded))
+        return _bytes(self.codec, self.codec.decode(encoded))
 
     def encode(self, decoded: bytes, shape: tuple[int, ...] | None, dtype: str | None) -> bytes:
         """Encode one chunk, as an array where it is one of numbers."""
         content: Any = decoded
         if shape is not None and dtype is not None:
             content = np.frombuffer(decoded, dtype).reshape(shape)
-        return _bytes(self.codec.encode(content))
+        return _bytes(self.codec, self.codec.encode(content))
 
 
 class ZarrBytesCodec:
@@ -157,9 +157,12 @@ def _of_zarr(fields: dict[str, Any]) -> PythonCodec | None:
     raise TypeError("wanted a codec that makes bytes, found one that makes another array")
 
 
-def _bytes(content: Any) -> bytes:
+def _bytes(codec: Any, content: Any) -> bytes:
     """Give what a codec returned as bytes: some return arrays, in any order."""
     if isinstance(content, np.ndarray):
+        # The bytes of such an array are addresses.
+        if content.dtype.hasobject:
+            raise TypeError(f"wanted bytes or numbers from {codec!r}, found an array of Python objects")
         return np.ascontiguousarray(content).tobytes()
     return bytes(content)
 
