@@ -39,10 +39,21 @@ pub trait CodecCode: Send + Sync {
     /// The most bytes that a sound chunk of so many bytes is encoded to: longer ones are not read.
     ///
     /// Unless the codec says otherwise that is much more than compressors need: four times the content, and 64 KiB.
+    ///
+    /// Where nothing else is said, inner chunks of a shard that is encoded once more have 1 KiB each on average in place of
+    /// the 64.
     fn encoded_bytes_max(&self, decoded_bytes: u64) -> u64 {
-        decoded_bytes.saturating_mul(4).saturating_add(64 << 10)
+        unstated_bytes_max(decoded_bytes)
     }
 }
+
+/// What a codec that does not say otherwise may make of so many bytes.
+fn unstated_bytes_max(decoded_bytes: u64) -> u64 {
+    decoded_bytes.saturating_mul(4).saturating_add(64 << 10)
+}
+
+/// What of that is free in each of many chunks.
+const UNSTATED_SPARE_BYTES: u64 = 63 << 10;
 
 /// A codec of the program's own: see [`register_codecs`].
 #[derive(Clone)]
@@ -86,6 +97,12 @@ impl RegisteredCodec {
 
     pub(crate) fn encoded_bytes_max(&self, decoded_bytes: u64) -> u64 {
         self.code.encoded_bytes_max(decoded_bytes)
+    }
+
+    /// What of that chunks do not use that are small and many; nothing where the codec says how much it needs.
+    pub(crate) fn spare_bytes(&self, decoded_bytes: u64) -> u64 {
+        let is_unstated = self.encoded_bytes_max(decoded_bytes) == unstated_bytes_max(decoded_bytes);
+        if is_unstated { UNSTATED_SPARE_BYTES } else { 0 }
     }
 
     pub(crate) fn decode(

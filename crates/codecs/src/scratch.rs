@@ -1,6 +1,7 @@
 //! What a thread keeps between calls.
 
 use crate::deflate::{Compressor, Decompressor};
+use crate::error::Error;
 
 /// Bytes that libdeflate 1.26 allocates for a decompressor, rounded up: it does not tell.
 const DECOMPRESSOR_BYTES: usize = 16 << 10;
@@ -71,17 +72,28 @@ impl Scratch {
 }
 
 /// The first `length` bytes of `buffer`, grown if they are not there; what they hold is not defined.
-pub(crate) fn room(buffer: &mut Vec<u8>, length: usize) -> &mut [u8] {
+///
+/// # Errors
+///
+/// `Internal` where there is no memory for them.
+#[inline]
+pub(crate) fn room(buffer: &mut Vec<u8>, length: usize) -> Result<&mut [u8], Error> {
     if buffer.len() < length {
-        buffer.reserve_exact(length - buffer.len());
+        buffer.try_reserve_exact(length - buffer.len()).map_err(|_| no_memory(length))?;
         buffer.resize(length, 0);
     }
-    &mut buffer[..length]
+    Ok(&mut buffer[..length])
+}
+
+#[cold]
+fn no_memory(length: usize) -> Error {
+    Error::internal("chain", format!("wanted memory for {length} bytes of a chunk, found none"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
 
     #[test]
     fn a_default_one_allocates_nothing_and_can_be_sent() {
@@ -94,8 +106,15 @@ mod tests {
     #[test]
     fn room_grows_and_never_shrinks() {
         let mut buffer = Vec::new();
-        assert_eq!(room(&mut buffer, 10).len(), 10);
-        assert_eq!(room(&mut buffer, 4).len(), 4);
+        assert_eq!(room(&mut buffer, 10).unwrap().len(), 10);
+        assert_eq!(room(&mut buffer, 4).unwrap().len(), 4);
         assert_eq!(buffer.len(), 10);
+    }
+
+    #[test]
+    fn memory_that_is_not_there_is_an_error() {
+        let mut buffer = vec![1; 10];
+        let error = room(&mut buffer, usize::MAX).unwrap_err();
+        assert_eq!((error.kind(), buffer.len()), (ErrorKind::Internal, 10));
     }
 }

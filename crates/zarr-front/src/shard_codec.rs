@@ -203,7 +203,7 @@ impl CodecCode for ShardCode {
     }
 
     fn encoded_bytes_max(&self, _decoded_bytes: u64) -> u64 {
-        let chunks = self.chain.encoded_len_max().saturating_mul(storage_len(self.entry_count));
+        let chunks = self.chain.encoded_len_max_of(storage_len(self.entry_count));
         chunks.saturating_add(storage_len(self.index_bytes))
     }
 }

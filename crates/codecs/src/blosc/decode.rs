@@ -66,12 +66,12 @@ fn decode_blocks(
         match header.arrangement {
             Arrangement::Plain => decode_streams(header, streams, block, stream_count, contexts)?,
             Arrangement::Shuffled => {
-                let staging = room(staging, block.len());
+                let staging = room(staging, block.len())?;
                 decode_streams(header, streams, staging, stream_count, contexts)?;
                 unshuffle(header.element_bytes, staging, block);
             }
             Arrangement::BitShuffled => {
-                let staging = room(staging, block.len());
+                let staging = room(staging, block.len())?;
                 decode_streams(header, streams, staging, stream_count, contexts)?;
                 unbitshuffle(header.element_bytes, staging, block);
             }

@@ -226,6 +226,20 @@ mod tests {
     }
 
     #[test]
+    fn many_small_chunks_have_few_headers() {
+        for (names, one, each) in [
+            (&["bytes", "crc32c"][..], 28, 28),
+            (&["bytes", "gzip"], 24 + 3 + 4096, 24 + 3 + 256),
+            (&["transpose", "bytes", "gzip", "crc32c"], 24 + 3 + 4096 + 4, 24 + 3 + 256 + 4),
+        ] {
+            let chain = compile(names, &[2, 3]).unwrap();
+            assert_eq!((chain.encoded_len_max(), chain.encoded_len_max_of(1)), (one, one), "{names:?}");
+            assert_eq!(chain.encoded_len_max_of(1001), one + 1000 * each, "{names:?}");
+            assert_eq!(chain.encoded_len_max_of(u64::MAX), u64::MAX, "{names:?}");
+        }
+    }
+
+    #[test]
     fn lengths_past_a_format_are_refused() {
         for name in ["lz4", "blosc"] {
             let error = compile(&["bytes", name], &[1 << 30]).unwrap_err();

@@ -175,8 +175,37 @@ impl Located {
             Place::Second => (&second[..], first, Place::First),
             Place::Source | Place::Target => (source, first, Place::First),
         };
-        let written = stage.decode(&from[self.range.clone()], room(to, stage.wanted.bytes()), contexts)?;
+        let from = &from[self.range.clone()];
+        let written = match stage.wanted {
+            Wanted::AtMost(most) if to.len().max(ROOM_BYTES) < most => {
+                decode_growing(stage, (from, most), to, contexts)?
+            }
+            wanted => stage.decode(from, room(to, wanted.bytes())?, contexts)?,
+        };
         Ok(Self { place, range: 0..written })
+    }
+}
+
+/// What a stage that may decode to more bytes than this gets at first: few do, and memory that is touched is taken.
+const ROOM_BYTES: usize = 1 << 20;
+
+/// Decodes a stage to at most `most` bytes, with ever more room until they fit.
+#[cold]
+fn decode_growing(
+    stage: &Stage,
+    (source, most): (&[u8], usize),
+    target: &mut Vec<u8>,
+    contexts: &mut Contexts,
+) -> Result<usize, Error> {
+    let mut length = source.len().saturating_mul(4).max(target.len()).max(ROOM_BYTES).min(most);
+    loop {
+        let decoded = stage.decode_wanted(Wanted::AtMost(length), source, room(target, length)?, contexts);
+        match decoded {
+            Err(error) if error.is_too_long() && length < most => {
+                length = length.saturating_mul(4).min(most);
+            }
+            decoded => return decoded,
+        }
     }
 }
 

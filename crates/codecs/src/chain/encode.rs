@@ -22,14 +22,14 @@ impl Chain {
         let Scratch { contexts, buffers } = scratch;
         let Buffers { first, second } = buffers;
         let Some((last, before)) = self.stages.split_last() else {
-            self.to_stored.copy(source, room(target, source.len()));
+            self.to_stored.copy(source, room(target, source.len())?);
             target.truncate(source.len());
             return Ok(());
         };
         let reordered = if self.to_stored.is_identity() {
             source
         } else {
-            let reordered = room(first, source.len());
+            let reordered = room(first, source.len())?;
             self.to_stored.copy(source, reordered);
             &*reordered
         };

@@ -37,6 +37,11 @@ impl Filtered {
         }
     }
 
+    /// What of that chunks do not use that are small and many.
+    pub(super) fn spare_bytes(&self) -> u64 {
+        self.inner.spare_bytes()
+    }
+
     /// Decodes to all of `target`.
     pub(super) fn decode(
         &self,
@@ -48,7 +53,7 @@ impl Filtered {
         if self.filter.decodes_to_itself() {
             self.inner.decode_into(source, target, scratch)?;
         } else {
-            let elements = room(elements, self.inner.decoded_len());
+            let elements = room(elements, self.inner.decoded_len())?;
             self.inner.decode_into(source, elements, scratch)?;
             self.filter.decode(elements, target)?;
         }
@@ -63,7 +68,7 @@ impl Filtered {
         contexts: &mut Contexts,
     ) -> Result<(), Error> {
         let Nested { scratch, elements } = contexts.nested();
-        let elements = room(elements, self.inner.decoded_len());
+        let elements = room(elements, self.inner.decoded_len())?;
         self.filter.encode(source, elements)?;
         self.inner.encode(elements, target, scratch)
     }

@@ -55,7 +55,7 @@ impl IndexedStage {
             Error::corrupt(NAME, format!("wanted offsets of a stated length, found {} bytes", source.len()))
         })?;
         let mut decoded = Vec::new();
-        self.offsets.decode_into(offsets, room(&mut decoded, self.offsets.decoded_len()), scratch)?;
+        self.offsets.decode_into(offsets, room(&mut decoded, self.offsets.decoded_len())?, scratch)?;
         let mut places = Vec::with_capacity(decoded.len() / self.offset_bytes);
         let mut ends = decoded.chunks_exact(self.offset_bytes).map(number);
         let mut before = ends.next().flatten().unwrap_or(0);

@@ -18,7 +18,7 @@ pub use variable::{VariableChain, VariableChunk};
 /// What decoding does with the checksums of `crc32c` and its like.
 ///
 /// Those inside gzip, zlib and zstd streams are always checked, by the libraries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Checksums {
     /// Compares them: a chunk that does not match is an error.
     #[default]
@@ -102,6 +102,20 @@ impl Chain {
     #[inline]
     pub fn encoded_len_max(&self) -> u64 {
         self.encoded_len_max
+    }
+
+    /// The most stored bytes that so many sound chunks have together.
+    ///
+    /// The 4 KiB that each compressor is allowed for are much for small chunks: of all but one chunk, 256 bytes of them count.
+    #[must_use]
+    pub fn encoded_len_max_of(&self, chunks: u64) -> u64 {
+        let spare = self.spare_bytes();
+        self.encoded_len_max.saturating_sub(spare).saturating_mul(chunks).saturating_add(spare)
+    }
+
+    /// What of [`encoded_len_max`](Self::encoded_len_max) chunks do not use that are small and many.
+    fn spare_bytes(&self) -> u64 {
+        self.stages.iter().map(Stage::spare_bytes).sum()
     }
 
     /// Stored bytes of every chunk where that is fixed: no compressor in the chain. Otherwise `None`.

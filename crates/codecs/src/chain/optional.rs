@@ -56,6 +56,11 @@ impl OptionalStage {
         usize::try_from(bytes).ok()?.checked_add(HEADER_BYTES)
     }
 
+    /// What of that chunks do not use that are small and many.
+    pub(super) fn spare_bytes(&self) -> u64 {
+        self.mask.spare_bytes() + self.data.spare_bytes()
+    }
+
     /// Decodes to all of `target`, whose elements each have a byte before them that tells whether they are there.
     pub(super) fn decode(
         &self,
@@ -68,7 +73,7 @@ impl OptionalStage {
         let (mask, data) = parts(source)?;
         let element_bytes = self.present.size_bytes;
         let Nested { scratch, elements } = contexts.nested();
-        let (truth, values) = room(elements, target.len()).split_at_mut(self.count);
+        let (truth, values) = room(elements, target.len())?.split_at_mut(self.count);
         self.mask.decode_into(mask, truth, scratch)?;
         let present = truth.iter().filter(|byte| **byte != 0).count();
         let values = &mut values[..present * element_bytes];

@@ -11,7 +11,7 @@ use crate::error::{Error, Wanted};
 use crate::gdeflate::GdeflateCodec;
 use crate::gzip::GzipCodec;
 use crate::layout::ChunkLayout;
-use crate::limits::encoded_bytes_max;
+use crate::limits::{SPARE_BYTES, encoded_bytes_max};
 use crate::lz4::{self, Lz4Codec};
 use crate::lzma::LzmaCodec;
 use crate::pack_bits::PackBitsStage;
@@ -154,6 +154,20 @@ impl Stage {
         }
     }
 
+    /// What of those stored bytes chunks do not use that are small and many.
+    pub(super) fn spare_bytes(&self) -> u64 {
+        match &self.codec {
+            StageCodec::Checksum(_)
+            | StageCodec::Shuffle(_)
+            | StageCodec::PackBits(_)
+            | StageCodec::Zfp(_) => 0,
+            StageCodec::Filtered(filtered) => filtered.spare_bytes(),
+            StageCodec::Optional(optional) => optional.spare_bytes(),
+            StageCodec::Registered(stage) => stage.codec.spare_bytes(self.wanted.bytes() as u64),
+            _ => SPARE_BYTES,
+        }
+    }
+
     /// Decodes to the front of `target`, which has room for `self.wanted`; the bytes written are as wanted.
     pub(super) fn decode(
         &self,
@@ -161,7 +175,17 @@ impl Stage {
         target: &mut [u8],
         contexts: &mut Contexts,
     ) -> Result<usize, Error> {
-        let wanted = self.wanted;
+        self.decode_wanted(self.wanted, source, target, contexts)
+    }
+
+    /// The same, with another number of bytes wanted.
+    pub(super) fn decode_wanted(
+        &self,
+        wanted: Wanted,
+        source: &[u8],
+        target: &mut [u8],
+        contexts: &mut Contexts,
+    ) -> Result<usize, Error> {
         match &self.codec {
             StageCodec::Gzip(_) => GzipCodec::decode(source, target, wanted, &mut contexts.decompressor),
             StageCodec::Zlib(_) => ZlibCodec::decode(source, target, wanted, &mut contexts.decompressor),

@@ -214,6 +214,30 @@ proptest! {
     }
 }
 
+/// Zeros are stored, or deflated to next to nothing, and that is deflated again: what lies between grows as it must.
+#[test]
+fn what_may_be_long_has_room_as_it_comes() {
+    let length = 8 << 20;
+    let layout = ChunkLayout { shape: vec![length as u64], element: Element::opaque(1, 1) };
+    let gzip = |level: i32| Codec::from_v3("gzip", &json!({"level": level})).unwrap();
+    for (level, least, most) in [(0, length, 10 << 20), (9, 1 << 20, (1 << 20) + (64 << 10))] {
+        let codecs = [Codec::from_v3("bytes", &Value::Null).unwrap(), gzip(level), gzip(1)];
+        let chain = Chain::compile(&codecs, &layout).unwrap();
+        let mut stored = Vec::new();
+        chain.encode(&vec![0; length], &mut stored, &mut Scratch::default()).unwrap();
+        assert!(stored.len() < 1 << 20);
+        let (mut scratch, mut target) = (Scratch::default(), vec![1; length]);
+        for _ in 0..2 {
+            chain.decode_into(&stored, &mut target, &mut scratch).unwrap();
+            assert!(target.iter().all(|byte| *byte == 0));
+            let held = scratch.allocated_bytes();
+            assert!(least <= held && held <= most, "level {level}: {held}");
+        }
+        stored.truncate(stored.len() / 2);
+        assert!(chain.decode_into(&stored, &mut target, &mut scratch).is_err());
+    }
+}
+
 #[test]
 fn identity_views_borrow_the_source() {
     let layout = ChunkLayout { shape: vec![4], element: Element::opaque(1, 1) };

@@ -166,6 +166,39 @@ fn broken_encoded_shards_are_errors() {
     }
 }
 
+/// Shards of a count of chunks of one byte each, gzipped, that are gzipped once more.
+fn many_small_chunks(count: u64) -> Value {
+    let gzip = json!({"name": "gzip", "configuration": {"level": 1}});
+    let inner = [json!({"name": "bytes"}), gzip.clone()];
+    let mut sharding = sharding([1, 1], "end", &inner);
+    sharding["configuration"]["chunk_shape"] = json!([1]);
+    json!({
+        "zarr_format": 3, "node_type": "array", "shape": [count], "data_type": "uint8", "fill_value": 0,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [count]}},
+        "chunk_key_encoding": {"name": "default"}, "codecs": [sharding, gzip],
+    })
+}
+
+#[test]
+fn many_small_chunks_in_an_encoded_shard_are_read_and_written() {
+    let memory = MemoryMedium::new();
+    let array = open(&memory, "many", &many_small_chunks(8000));
+    let values: Vec<u8> = (0..8000u32).map(|number| (number % 251) as u8).collect();
+    array.write(&"...".parse().unwrap(), &values).unwrap();
+    assert_eq!(array.read(&"...".parse().unwrap()).unwrap().as_bytes(), values);
+}
+
+#[test]
+fn a_short_object_never_asks_for_memory_for_the_longest_shard() {
+    // All of these shard's chunks may have some 19 GB.
+    let memory = MemoryMedium::new();
+    let array = open(&memory, "many", &many_small_chunks(64 << 20));
+    memory.put("many/c/0", encoded(b"", &[json!({"name": "gzip", "configuration": {"level": 1}})]));
+    let error = array.read(&"5:6".parse().unwrap()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    assert!(error.to_string().contains("a shard of 0 bytes cannot hold its index"), "{error}");
+}
+
 #[test]
 fn what_cannot_be_taken_apart_is_refused() {
     let gzip = json!({"name": "gzip", "configuration": {"level": 1}});
