@@ -120,7 +120,8 @@ impl Store {
 
     /// The same store, the checksums of whose chunks are treated so: `crc32c`, `fletcher32` and their like, which stand
     /// behind the bytes of a chunk. Those of shard indexes, and those inside gzip, zlib and zstd streams, are always compared.
-    /// A store compares all unless told otherwise.
+    /// A store compares all unless told otherwise. Writing a part of a chunk compares what is stored of it all the same, and
+    /// so does validating.
     #[must_use]
     pub fn with_checksums(self, checksums: Checksums) -> Store {
         Store { checksums, ..self }

@@ -1265,6 +1265,7 @@ def open(
     checksums : {"verify", "skip"}, default "verify"
         Whether chunks are compared with the checksums behind them (`crc32c`, `fletcher32` and their
         like). Those of shard indexes, and those inside gzip, zlib and zstd streams, always are.
+        Writing a part of a chunk compares what is stored of it all the same, and so does validating.
 
     **creation : optional
         What is to be made, in modes that make something: an array, where there is a `shape` or

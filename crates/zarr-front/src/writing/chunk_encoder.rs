@@ -9,7 +9,7 @@ use crate::compiled::Compiled;
 use crate::metadata::{ArrayMetadata, ZarrFormat};
 use crate::strided_copy::{CopyAxis, copy_box, is_repeated, repeat};
 use crate::{Error, ErrorKind};
-use swath_codecs::{Picks, Scratch};
+use swath_codecs::{Chain, Checksums, Picks, Scratch};
 
 /// What a write is of: an array, and the elements that are put into it.
 #[derive(Clone, Copy)]
@@ -42,13 +42,22 @@ impl<'a> Subject<'a> {
 pub(super) struct ChunkEncoder<'a> {
     pub(super) subject: Subject<'a>,
     pub(super) scratch: Scratch,
+    /// Compares checksums whatever the store does: damage that is passed over here would get a checksum of its own.
+    verifying: Chain,
     chunk: Vec<u8>,
     encoded: Vec<u8>,
 }
 
 impl<'a> ChunkEncoder<'a> {
     pub(super) fn new(subject: Subject<'a>) -> ChunkEncoder<'a> {
-        ChunkEncoder { subject, scratch: Scratch::default(), chunk: Vec::new(), encoded: Vec::new() }
+        let verifying = subject.compiled.chain.clone().with_checksums(Checksums::Verify);
+        ChunkEncoder {
+            subject,
+            scratch: Scratch::default(),
+            verifying,
+            chunk: Vec::new(),
+            encoded: Vec::new(),
+        }
     }
 
     /// The stored bytes of a chunk that something is put into; `None` where it is not to be stored. Elements that are not
@@ -66,7 +75,7 @@ impl<'a> ChunkEncoder<'a> {
                 self.chunk.resize(compiled.chain.decoded_len(), 0);
                 match stored.filter(|_| !is_whole) {
                     Some(stored) => {
-                        compiled.chain.decode_into(stored, &mut self.chunk, &mut self.scratch)?;
+                        self.verifying.decode_into(stored, &mut self.chunk, &mut self.scratch)?;
                     }
                     None if is_whole => {}
                     None => repeat(&mut self.chunk, fill),

@@ -10,6 +10,7 @@
 )]
 
 mod block_on;
+mod checksums;
 mod control;
 mod converted;
 mod copying;
