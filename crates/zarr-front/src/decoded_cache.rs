@@ -9,7 +9,7 @@ use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use swath_codecs::{Chain, Scratch};
+use swath_codecs::{Chain, Checksums, Scratch};
 use swath_ioengine::{Identity, MediumId, storage_len};
 
 /// Memory for decoded chunks, for the arrays and groups that it is given to. Cloning shares it.
@@ -104,13 +104,15 @@ pub(crate) struct DecodedArray {
     chunk_bytes: u64,
 }
 
-/// An array: where it is, and its metadata without the user's attributes. An array that was written anew with other
-/// codecs may have objects that are still the same.
+/// An array: where it is, its metadata without the user's attributes, and what is done with its checksums. An array that
+/// was written anew with other codecs may have objects that are still the same; and one that is to be compared with its
+/// checksums may not have chunks that were not.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct ArrayKey {
     medium: MediumId,
     path: Arc<str>,
     document: String,
+    checksums: Checksums,
 }
 
 impl DecodedArray {
@@ -126,7 +128,8 @@ impl DecodedArray {
             fields.remove("attributes");
         }
         let (medium, path) = array.store.identity_of(&array.path);
-        let key = ArrayKey { medium, path, document: document.to_string() };
+        let checksums = array.store.checksums();
+        let key = ArrayKey { medium, path, document: document.to_string(), checksums };
         let chunk_bytes = storage_len(chain.decoded_len());
         Some(DecodedArray { cache: cache.clone(), key: Arc::new(key), chunk_bytes })
     }
