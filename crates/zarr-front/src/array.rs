@@ -11,6 +11,7 @@ use crate::{DataType, Error, ErrorKind, FillValue, ResolvedSelection, Selection}
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use swath_codecs::Checksums;
 use swath_ioengine::{Engine, ObjectRef};
 
 /// A Zarr array, v3 or v2. Cloning shares it; it may be used from any number of threads.
@@ -98,6 +99,22 @@ impl Array {
         let decoded =
             self.decoded.as_ref().and_then(|decoded| DecodedArray::new(decoded.cache(), &array.inner));
         Ok(Array { engine: self.engine.clone(), decoded, ..array })
+    }
+
+    /// The same array, whose chunks are compared with their checksums, and with no cache of decoded ones.
+    pub(crate) fn verifying(&self) -> Array {
+        let (inner, checksums) = (&self.inner, Checksums::Verify);
+        if inner.store.checksums() == checksums {
+            return Array { decoded: None, ..self.clone() };
+        }
+        let inner = ArrayInner {
+            store: inner.store.clone().with_checksums(checksums),
+            path: inner.path.clone(),
+            metadata: inner.metadata.clone(),
+            compiled: inner.compiled.clone().with_checksums(checksums),
+            has_long_shards: AtomicBool::new(false),
+        };
+        Array { inner: Arc::new(inner), engine: self.engine.clone(), decoded: None }
     }
 
     /// The same array, read by `engine` instead of the process's shared one.

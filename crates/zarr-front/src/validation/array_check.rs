@@ -167,7 +167,9 @@ impl Check<'_> {
     /// Objects without an index, or whose index cannot be read by itself.
     fn objects(&mut self, objects: &[StoredChunk]) -> Result<(), Error> {
         let compiled = &self.array.inner.compiled;
-        let len = compiled.chain.encoded_len_fixed().filter(|_| compiled.levels.is_empty());
+        // How long a whole file is, no reference to it tells.
+        let is_told = compiled.levels.is_empty() && self.array.inner.store.catalog().is_none();
+        let len = compiled.chain.encoded_len_fixed().filter(|_| is_told);
         let mut reads = Reads::new(self);
         for object in objects {
             match len {
