@@ -1,5 +1,6 @@
 //! Credentials that a Python callable gives, as obstore's credential providers do.
 
+use crate::interpreter::attached;
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyPermissionError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -71,7 +72,7 @@ impl CredentialSource for PythonCredentials {
     fn credentials(&self) -> Result<CloudCredentials, Error> {
         let gone =
             || Error::new(ErrorKind::Unavailable, "Python is ending, and its credential_provider with it");
-        let asked = Python::try_attach(|py| self.ask(py).map_err(|raised| failed(py, &raised)));
+        let asked = attached(|py| self.ask(py).map_err(|raised| failed(py, &raised)));
         asked.ok_or_else(gone)?
     }
 }

@@ -23,6 +23,7 @@ mod group;
 mod index_list;
 mod indexers;
 mod info;
+mod interpreter;
 mod json;
 mod location;
 mod open;
@@ -61,6 +62,8 @@ mod module {
     use crate::indexers::{BlockIndex, OIndex, VIndex};
     #[pymodule_export]
     use crate::info::Info;
+    #[pymodule_export]
+    use crate::interpreter::end;
     #[pymodule_export]
     use crate::open::{open, open_array, open_group, reopen, reopen_url};
     #[pymodule_export]

@@ -1,5 +1,7 @@
 //! Codecs of `swath.codecs`, which are numcodecs' and zarr-python's, as codecs of the crate.
 
+use crate::interpreter::attached;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use serde_json::Value;
@@ -105,10 +107,15 @@ fn dtype_of(content: &ChunkLayout) -> Option<String> {
     }
 }
 
-/// Runs some Python, on any thread; an exception becomes its text.
+/// Runs some Python, on any thread; an exception becomes its text, and an interrupt is handed on to the main thread too.
 fn in_python<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, String> {
-    let done = Python::try_attach(|py| {
+    let done = attached(|py| {
         work(py).map_err(|error| {
+            if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+                let sent = py.import("_thread").and_then(|thread| thread.call_method0("interrupt_main"));
+                // Without a handler it is told as any exception is.
+                let _ = sent;
+            }
             let class =
                 error.get_type(py).name().map_or_else(|_| "exception".into(), |name| name.to_string());
             let text = error.value(py).str().map_or_else(|_| String::new(), |text| text.to_string());

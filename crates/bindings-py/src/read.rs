@@ -2,6 +2,7 @@
 
 use crate::conversion::Keywords;
 use crate::errors::{Class, error, raised, raised_about};
+use crate::interpreter::{Section, check_running, interrupted};
 use crate::opened::Opened;
 use crate::output::{Target, allocate, checked};
 use crate::selection::Way;
@@ -250,21 +251,19 @@ pub(crate) fn detached<T: Send>(
     py: Python<'_>,
     read: impl FnOnce(&ReadOptions<'_>) -> Result<T, swath::Error> + Send,
 ) -> PyResult<T> {
+    let _section = Section::enter()?;
     let (read, signalled) = py.detach(|| {
         let signalled = RefCell::new(None);
-        let interrupt = || match Python::attach(|py| py.check_signals()) {
-            Ok(()) => false,
-            Err(raised) => {
-                *signalled.borrow_mut() = Some(raised);
-                true
-            }
-        };
+        let interrupt = || interrupted(&signalled);
         let read = read(&ReadOptions { interrupt: Some(&interrupt), ..ReadOptions::default() });
         (read, signalled.into_inner())
     });
     match signalled {
         Some(signalled) => Err(signalled),
-        None => read.map_err(|error| raised(py, &error)),
+        None => read.or_else(|error| {
+            check_running(py)?;
+            Err(raised(py, &error))
+        }),
     }
 }
 

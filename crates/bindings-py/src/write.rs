@@ -1,6 +1,7 @@
 //! Writing what Python gives.
 
 use crate::errors::{Class, error, raised, raised_about};
+use crate::interpreter::{Section, check_running, interrupted};
 use crate::location::{Access, Location};
 use crate::opened::Opened;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
@@ -113,21 +114,19 @@ fn run<T: Send>(
     access: Access,
     write: impl FnOnce(&WriteOptions<'_>) -> Result<T, Error> + Send,
 ) -> Result<T, Failed> {
+    let _section = Section::enter().map_err(Failed::Signalled)?;
     let (written, signalled) = py.detach(|| {
         let signalled = RefCell::new(None);
-        let interrupt = || match Python::attach(|py| py.check_signals()) {
-            Ok(()) => false,
-            Err(raised) => {
-                *signalled.borrow_mut() = Some(raised);
-                true
-            }
-        };
+        let interrupt = || interrupted(&signalled);
         let empty_chunks = if access.stores_empty { EmptyChunks::Store } else { EmptyChunks::Omit };
         let written = write(&WriteOptions { empty_chunks, interrupt: Some(&interrupt) });
         (written, signalled.into_inner())
     });
     match signalled {
         Some(signalled) => Err(Failed::Signalled(signalled)),
-        None => written.map_err(Failed::Refused),
+        None => written.or_else(|error| {
+            check_running(py).map_err(Failed::Signalled)?;
+            Err(Failed::Refused(error))
+        }),
     }
 }

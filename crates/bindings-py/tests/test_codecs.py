@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 import warnings
 from dataclasses import dataclass
@@ -30,6 +32,10 @@ class Inverted(Codec):
         return bytes(255 - byte for byte in ensure_bytes(buf))
 
     def decode(self, buf, out=None):
+        if self.fault == "interrupt":
+            raise KeyboardInterrupt
+        if self.fault == "unsupported":
+            raise swath.UnsupportedError("wanted another version")
         if self.fault == "raises":
             raise ValueError("wanted another chunk")
         decoded = bytes(255 - byte for byte in ensure_bytes(buf))
@@ -205,6 +211,7 @@ def test_threads_and_a_running_loop_may_read(tmp_path):
     [
         ("raises", "ValueError: wanted another chunk"),
         ("long", "wanted 64 decoded bytes at most, found 68"),
+        ("unsupported", "UnsupportedError: wanted another version"),
     ],
 )
 def test_what_a_codec_does_wrong_is_an_error(tmp_path, fault, message):
@@ -228,6 +235,66 @@ def test_addresses_of_objects_are_no_bytes(tmp_path):
     (tmp_path / "a" / "0").write_bytes(bytes(32))
     with pytest.raises(swath.CorruptError, match=message):
         array[...]
+
+
+@pytest.mark.filterwarnings("ignore:.*decoded by Python")
+@pytest.mark.parametrize("write", [False, True])
+def test_an_interrupt_within_a_codec_is_one(tmp_path, write):
+    faulty = Inverted("interrupt")
+    zarr.create_array(tmp_path / "a", data=numbers(), chunks=(4, 4), zarr_format=2, compressors=faulty)
+    array = swath.open(tmp_path / "a", mode="r+")
+    with pytest.raises(KeyboardInterrupt):
+        if write:
+            array[1, 1] = 3
+        else:
+            array[...]
+    assert array.shape == (11, 7)
+
+
+LEAVING = """
+import sys, threading, time
+import numcodecs, numpy as np, swath, zarr
+from numcodecs.abc import Codec
+
+class Slow(Codec):
+    codec_id = "swath-slow"
+    def encode(self, buf):
+        return bytes(buf)
+    def decode(self, buf, out=None):
+        started.set()
+        until = time.perf_counter() + 0.002
+        while time.perf_counter() < until:
+            pass
+        return bytes(buf)
+
+started = threading.Event()
+numcodecs.register_codec(Slow)
+codec = Slow() if sys.argv[2] == "python" else numcodecs.Zlib(1)
+data = np.arange(40_000, dtype="i4")
+zarr.create_array(sys.argv[1], data=data, chunks=(20,), zarr_format=2, compressors=codec)
+array = swath.open(sys.argv[1], mode="r+")
+
+def work():
+    while True:
+        if sys.argv[3] == "read":
+            array[...]
+        else:
+            array[1:39_999] = data[1:39_999]
+        started.set()
+
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+started.wait()
+"""
+
+
+@pytest.mark.parametrize("codec", ["python", "zlib"])
+@pytest.mark.parametrize("what", ["read", "write"])
+def test_python_may_end_while_threads_read_and_write(tmp_path, codec, what):
+    for attempt in range(3):
+        command = [sys.executable, "-W", "ignore", "-c", LEAVING, str(tmp_path / str(attempt)), codec, what]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+        assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_codecs_that_cannot_be_called_are_refused(tmp_path):

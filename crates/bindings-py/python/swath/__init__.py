@@ -12,6 +12,7 @@ from swath._swath import (
     Group,
     Info,
     __version__,
+    _end,
     _flush_caches,
     consolidate_metadata,
     create_group,
@@ -41,6 +42,8 @@ from swath.errors import (
 
 # What is cached on disk outlives arrays that live until Python ends.
 atexit.register(_flush_caches)
+# Threads that came back to Python after its end would end the process. What was registered last runs first.
+atexit.register(_end)
 
 __all__ = [
     "Array",

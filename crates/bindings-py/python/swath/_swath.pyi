@@ -1397,6 +1397,9 @@ def open_group(
     ('latitude', 'longitude', 't2m')
     """
 
+def _end() -> None:
+    """Have other threads end what they read and write, and wait until none needs Python; swath does so when Python ends."""
+
 def _flush_caches() -> None:
     """Wait until what is cached is in the files; swath does so when Python ends."""
 

@@ -1,0 +1,108 @@
+//! The end of the interpreter: a thread that wants the GIL then is ended by Python, and the process with it.
+
+use pyo3::exceptions::PySystemExit;
+use pyo3::prelude::*;
+use std::cell::RefCell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::ThreadId;
+use std::time::Duration;
+
+/// The process in the upper half, the sections that its threads are in below: a forked child has none of its parent's.
+static SECTIONS: AtomicU64 = AtomicU64::new(0);
+
+/// The thread on which Python ends. What it still reads and writes goes on.
+static ENDED_BY: OnceLock<ThreadId> = OnceLock::new();
+
+/// Where a thread may want the GIL: Python waits with its end until all are left.
+pub(crate) struct Section(());
+
+impl Section {
+    /// Enters one.
+    ///
+    /// # Errors
+    ///
+    /// `SystemExit` where Python ends, so that none may be entered.
+    pub(crate) fn enter() -> PyResult<Section> {
+        let _ = SECTIONS.fetch_update(Ordering::AcqRel, Ordering::Acquire, |sections| {
+            let mine = own(sections);
+            Some(process() | (mine + 1))
+        });
+        let section = Section(());
+        if is_ending() { Err(exit()) } else { Ok(section) }
+    }
+}
+
+impl Drop for Section {
+    fn drop(&mut self) {
+        let _ = SECTIONS.fetch_update(Ordering::AcqRel, Ordering::Acquire, |sections| {
+            let mine = own(sections);
+            Some(process() | mine.saturating_sub(1))
+        });
+    }
+}
+
+fn process() -> u64 {
+    u64::from(std::process::id()) << 32
+}
+
+/// The sections of this process.
+fn own(sections: u64) -> u64 {
+    let upper = u64::from(u32::MAX) << 32;
+    if sections & upper == process() { sections & !upper } else { 0 }
+}
+
+/// Whether Python ends, on another thread than this.
+fn is_ending() -> bool {
+    ENDED_BY.get().is_some_and(|thread| *thread != std::thread::current().id())
+}
+
+/// Ends a thread without a word, as Python ends its own that it does not wait for.
+fn exit() -> PyErr {
+    PySystemExit::new_err("the interpreter is ending")
+}
+
+/// Whether what failed did so for a signal or the end of Python, which then is to be raised: a codec in Python only says that
+/// it failed.
+///
+/// # Errors
+///
+/// That exception.
+pub(crate) fn check_running(py: Python<'_>) -> PyResult<()> {
+    py.check_signals()?;
+    if is_ending() { Err(exit()) } else { Ok(()) }
+}
+
+/// Whether a wait without the GIL is to end: for a signal, which Python handles on its main thread and whose exception is
+/// put into `signalled`, or because Python ends.
+pub(crate) fn interrupted(signalled: &RefCell<Option<PyErr>>) -> bool {
+    if is_ending() {
+        return true;
+    }
+    match Python::attach(|py| py.check_signals()) {
+        Ok(()) => false,
+        Err(raised) => {
+            *signalled.borrow_mut() = Some(raised);
+            true
+        }
+    }
+}
+
+/// Runs some Python, on any thread; `None` where Python ends.
+pub(crate) fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
+    let _section = Section::enter().ok()?;
+    Python::try_attach(work)
+}
+
+/// Have other threads end what they read and write, and wait until none needs Python; swath does so when Python ends.
+#[pyfunction]
+#[pyo3(name = "_end")]
+pub(crate) fn end(py: Python<'_>) -> PyResult<()> {
+    let _ = ENDED_BY.set(std::thread::current().id());
+    // A change as entering is one: what was entered before is seen here, and this is seen by what is entered later.
+    while own(SECTIONS.fetch_or(0, Ordering::AcqRel)) != 0 {
+        py.detach(|| std::thread::sleep(Duration::from_millis(1)));
+        py.check_signals()?;
+    }
+    Ok(())
+}
