@@ -9,7 +9,6 @@ use crate::read::{ReadOptions, ReadPlan};
 use crate::region::RegionGrid;
 use crate::shard_index::ShardIndex;
 use crate::{Array, Error, ErrorKind};
-use swath_codecs::Checksums;
 use swath_ioengine::{memory_len, storage_len};
 
 /// How a check is run.
@@ -82,9 +81,7 @@ impl Array {
             return Err(error.with_object(&self.name()));
         }
         // Whatever the store passes over, a check does not; nor does it take decoded chunks for stored ones.
-        let store = self.store().clone().with_checksums(Checksums::Verify);
-        let array =
-            Array::new(store, self.path().to_owned(), self.metadata().clone())?.with_engine(self.engine());
+        let array = self.verifying();
         let chunks = RegionGrid::new(array.shape(), array.chunk_shape())?;
         let mut check =
             Check { array: &array, options, report, chunks, pending: Vec::new(), done: Validated::default() };
