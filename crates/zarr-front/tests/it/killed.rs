@@ -71,7 +71,7 @@ fn write(task: &str, array: Array, value: u8) -> Array {
     match task {
         "partial" => fill(PART),
         "resize" => {
-            let length = if value % 2 == 0 { ROWS } else { SHORT };
+            let length = if value.is_multiple_of(2) { ROWS } else { SHORT };
             let array = array.resize(&[length, COLUMNS]).unwrap();
             array.write_from(&Selection::all(), &Elements::one(&[value]), &WriteOptions::default()).unwrap();
             return array;

@@ -130,7 +130,7 @@ fn what_is_appended_at_once_is_all_there() {
     for store in stores {
         for (path, format) in [("v3", ZarrFormat::V3), ("v2", ZarrFormat::V2)] {
             let array = rows_of(format).create(&store, path).unwrap();
-            in_threads(&[store.clone()], |store, number| append_rows(store, path, number));
+            in_threads(std::slice::from_ref(&store), |store, number| append_rows(store, path, number));
             check_rows(&Array::open_in(&store, path).unwrap());
             // A handle that knows nothing of it appends behind the last row all the same.
             let grown =
@@ -176,7 +176,7 @@ fn attributes_that_are_changed_at_once_are_all_there() {
             store.remove_node("a").unwrap();
         };
         rows_of(format).create(&memory, "a").unwrap();
-        in_threads(&[memory.clone()], |store, number| add_attributes(store, "a", number));
+        in_threads(std::slice::from_ref(&memory), |store, number| add_attributes(store, "a", number));
         all_there(&memory);
         // The array's own directory is another medium, whose keys are others.
         rows_of(format).create(&whole, "a").unwrap();

@@ -63,7 +63,7 @@ impl Records {
         let range = ByteRange::Whole { len_max: DOCUMENT_BYTES_MAX };
         let document = Engine::global().read_object(&object, range)?;
         let layout = Layout::parse(&document)?;
-        let base = if root.is_remote() { base.from_afar() } else { base };
+        let base = if root.is_remote() { base.taken_for_far() } else { base };
         Ok(Records {
             root,
             layout,

@@ -124,7 +124,8 @@ fn add_raw(inline: &mut Vec<u8>, raw: &[u8]) -> Result<Reference, Error> {
     }
 }
 
-#[cfg(all(test, feature = "parquet"))]
+#[cfg(test)]
+#[cfg(feature = "parquet")]
 mod tests {
     use super::*;
     use crate::ErrorKind;

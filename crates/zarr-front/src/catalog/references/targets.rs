@@ -94,11 +94,11 @@ impl ReferenceTargets {
     /// Notes the URL of the references, and the options that they were reached with.
     #[cfg(feature = "cloud")]
     pub(crate) fn at(self, url: &str, options: &CloudOptions) -> ReferenceTargets {
-        ReferenceTargets { home: Some((authority(url).to_owned(), options.clone())), ..self.from_afar() }
+        ReferenceTargets { home: Some((authority(url).to_owned(), options.clone())), ..self.taken_for_far() }
     }
 
     /// Notes that the references do not lie in the local file system.
-    pub(crate) fn from_afar(self) -> ReferenceTargets {
+    pub(crate) fn taken_for_far(self) -> ReferenceTargets {
         ReferenceTargets { is_far: true, ..self }
     }
 }
@@ -312,7 +312,8 @@ impl fmt::Debug for Targets {
     }
 }
 
-#[cfg(all(test, feature = "cloud"))]
+#[cfg(test)]
+#[cfg(feature = "cloud")]
 mod tests {
     use super::*;
 
