@@ -14,8 +14,8 @@ static SECTIONS: AtomicU64 = AtomicU64::new(0);
 /// The thread on which Python ends. What it still reads and writes goes on.
 static ENDED_BY: OnceLock<ThreadId> = OnceLock::new();
 
-/// Where a thread may want the GIL: Python waits with its end until all are left.
-pub(crate) struct Section(());
+/// Where a thread may want the GIL: Python waits with its end until all are left. It holds its process, in the upper half.
+pub(crate) struct Section(u64);
 
 impl Section {
     /// Enters one.
@@ -24,20 +24,21 @@ impl Section {
     ///
     /// `SystemExit` where Python ends, so that none may be entered.
     pub(crate) fn enter() -> PyResult<Section> {
+        let process = process();
         let _ = SECTIONS.fetch_update(Ordering::AcqRel, Ordering::Acquire, |sections| {
-            let mine = own(sections);
-            Some(process() | (mine + 1))
+            Some(process | (own(sections, process) + 1))
         });
-        let section = Section(());
+        let section = Section(process);
         if is_ending() { Err(exit()) } else { Ok(section) }
     }
 }
 
 impl Drop for Section {
     fn drop(&mut self) {
+        // A section that was entered before a fork is none of the child's, whose count stays what it is.
         let _ = SECTIONS.fetch_update(Ordering::AcqRel, Ordering::Acquire, |sections| {
-            let mine = own(sections);
-            Some(process() | mine.saturating_sub(1))
+            let is_own = sections & PROCESS == self.0;
+            is_own.then(|| self.0 | own(sections, self.0).saturating_sub(1))
         });
     }
 }
@@ -46,10 +47,12 @@ fn process() -> u64 {
     u64::from(std::process::id()) << 32
 }
 
-/// The sections of this process.
-fn own(sections: u64) -> u64 {
-    let upper = u64::from(u32::MAX) << 32;
-    if sections & upper == process() { sections & !upper } else { 0 }
+/// The half of [`SECTIONS`] that says whose they are.
+const PROCESS: u64 = (u32::MAX as u64) << 32;
+
+/// The sections of a process.
+fn own(sections: u64, process: u64) -> u64 {
+    if sections & PROCESS == process { sections & !PROCESS } else { 0 }
 }
 
 /// Whether Python ends, on another thread than this.
@@ -94,13 +97,13 @@ pub(crate) fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
     Python::try_attach(work)
 }
 
-/// Have other threads end what they read and write, and wait until none needs Python; swath does so when Python ends.
+/// Have other threads end what they read and write, and wait for them; swath does so when Python ends.
 #[pyfunction]
 #[pyo3(name = "_end")]
 pub(crate) fn end(py: Python<'_>) -> PyResult<()> {
     let _ = ENDED_BY.set(std::thread::current().id());
     // A change as entering is one: what was entered before is seen here, and this is seen by what is entered later.
-    while own(SECTIONS.fetch_or(0, Ordering::AcqRel)) != 0 {
+    while own(SECTIONS.fetch_or(0, Ordering::AcqRel), process()) != 0 {
         py.detach(|| std::thread::sleep(Duration::from_millis(1)));
         py.check_signals()?;
     }

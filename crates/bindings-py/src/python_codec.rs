@@ -111,14 +111,15 @@ fn dtype_of(content: &ChunkLayout) -> Option<String> {
 fn in_python<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, String> {
     let done = attached(|py| {
         work(py).map_err(|error| {
+            let class =
+                error.get_type(py).name().map_or_else(|_| "exception".into(), |name| name.to_string());
+            let text = error.value(py).str().map_or_else(|_| String::new(), |text| text.to_string());
+            // Last: what runs behind it on the main thread would raise it, where nobody looks.
             if error.is_instance_of::<PyKeyboardInterrupt>(py) {
                 let sent = py.import("_thread").and_then(|thread| thread.call_method0("interrupt_main"));
                 // Without a handler it is told as any exception is.
                 let _ = sent;
             }
-            let class =
-                error.get_type(py).name().map_or_else(|_| "exception".into(), |name| name.to_string());
-            let text = error.value(py).str().map_or_else(|_| String::new(), |text| text.to_string());
             format!("{class}: {text}")
         })
     });

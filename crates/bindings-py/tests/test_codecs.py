@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -243,11 +244,16 @@ def test_an_interrupt_within_a_codec_is_one(tmp_path, write):
     faulty = Inverted("interrupt")
     zarr.create_array(tmp_path / "a", data=numbers(), chunks=(4, 4), zarr_format=2, compressors=faulty)
     array = swath.open(tmp_path / "a", mode="r+")
-    with pytest.raises(KeyboardInterrupt):
-        if write:
-            array[1, 1] = 3
-        else:
-            array[...]
+    # Shells start what runs in the background with interrupts ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            if write:
+                array[1, 1] = 3
+            else:
+                array[...]
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert array.shape == (11, 7)
 
 

@@ -1398,7 +1398,7 @@ def open_group(
     """
 
 def _end() -> None:
-    """Have other threads end what they read and write, and wait until none needs Python; swath does so when Python ends."""
+    """Have other threads end what they read and write, and wait for them; swath does so when Python ends."""
 
 def _flush_caches() -> None:
     """Wait until what is cached is in the files; swath does so when Python ends."""
