@@ -26,7 +26,7 @@ page, which is written by `python -m compatibility` in `crates/bindings-py/tests
 - **w**: another library reads what it wrote; nobody else writes it, so reading was tried on none.
 - **own**: reads what it wrote itself, and there is no other to compare with.
 - **≠**: takes the array, and gives or writes other values than another library does.
-- **no**: refuses it.
+- **no**: refuses it; or none of the four wrote any, so that there was nothing to read.
 
 zarrs is asked through zarrista, which leaves out some of its codecs, and gives and takes only what NumPy or
 DLPack have a type for.
