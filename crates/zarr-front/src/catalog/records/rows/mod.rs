@@ -36,6 +36,7 @@ pub(super) struct Texts {
 pub(super) struct RowsMax {
     pub(super) rows: u64,
     /// Bytes of pages of the columns, decompressed, and of tables of their texts.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "nothing is parsed then"))]
     pub(super) bytes: usize,
 }
 
