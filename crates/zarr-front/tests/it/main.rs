@@ -11,6 +11,7 @@
 
 mod block_on;
 mod checksums;
+mod contained;
 mod control;
 mod converted;
 mod copying;

@@ -1,8 +1,8 @@
 //! Reference sets: keys that are byte ranges of other files, on any medium.
 
 use crate::block_on::block_on;
+use crate::contained::specs;
 use crate::corpus;
-use crate::freshness::nested;
 use crate::written::{Spec, Written, rng};
 use proptest::prelude::Rng;
 use serde_json::{Map, Value, json};
@@ -75,19 +75,6 @@ fn check(array: &Array, written: &Written, what: &str) {
     }
     let read = block_on(array.read_async(&Selection::all())).unwrap();
     assert_eq!(read.as_bytes(), written.select(&Selection::all()), "{what}: async");
-}
-
-fn specs() -> Vec<Spec> {
-    let plain = Spec { missing_percent: 20, ..Spec::plain(&[8, 16], &[2, 4]) };
-    let sharded = Spec { missing_percent: 20, ..Spec::sharded(&[8, 16], &[4, 8], &[&[2, 2]]) };
-    vec![
-        plain.clone(),
-        Spec { compressor: Some("zstd"), ..plain.clone() },
-        Spec { v2: true, compressor: Some("zstd"), separator: '.', ..plain },
-        sharded.clone(),
-        Spec { compressor: Some("gzip"), seed: 5, ..sharded },
-        Spec { missing_percent: 20, ..nested(3, 10) },
-    ]
 }
 
 fn write(folder: &Path, scattered: &Scattered) {

@@ -1,7 +1,7 @@
 //! Zip archives, written by the `zip` crate: read as what is in them, on any medium, and refused where they are broken.
 
 use crate::block_on::block_on;
-use crate::freshness::nested;
+use crate::contained::specs;
 use crate::written::{Spec, Written, rng};
 use proptest::prelude::Rng;
 use std::io::{Cursor, Write};
@@ -61,19 +61,6 @@ fn check(array: &Array, written: &Written, what: &str) {
     }
     let read = block_on(array.read_async(&Selection::all())).unwrap();
     assert_eq!(read.as_bytes(), written.select(&Selection::all()), "{what}: async");
-}
-
-fn specs() -> Vec<Spec> {
-    let plain = Spec { missing_percent: 20, ..Spec::plain(&[8, 16], &[2, 4]) };
-    let sharded = Spec { missing_percent: 20, ..Spec::sharded(&[8, 16], &[4, 8], &[&[2, 2]]) };
-    vec![
-        plain.clone(),
-        Spec { compressor: Some("zstd"), ..plain.clone() },
-        Spec { v2: true, compressor: Some("zstd"), separator: '.', ..plain },
-        sharded.clone(),
-        Spec { compressor: Some("gzip"), seed: 5, ..sharded },
-        Spec { missing_percent: 20, ..nested(3, 10) },
-    ]
 }
 
 #[test]
