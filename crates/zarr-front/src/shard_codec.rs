@@ -3,7 +3,7 @@
 use crate::compiled::index_chain;
 use crate::metadata::{ArrayCodecs, IndexLocation, Sharding, is_transpose};
 use crate::raveling::{cell_count, unravel};
-use crate::shard_index::MISSING;
+use crate::shard_index::{MISSING, ShardIndex, index_within};
 use crate::strided_copy::{CopyAxis, copy_box, is_repeated, repeat};
 use crate::{DataType, Error};
 use serde_json::json;
@@ -94,22 +94,11 @@ impl ShardCode {
         })
     }
 
-    /// The entries of a stored shard's index.
-    fn index(&self, shard: &[u8], scratch: &mut Scratch) -> Result<Vec<[u64; 2]>, String> {
-        let stored = match self.index_location {
-            IndexLocation::Start => shard.get(..self.index_bytes),
-            IndexLocation::End => {
-                shard.len().checked_sub(self.index_bytes).and_then(|start| shard.get(start..))
-            }
-        };
-        let stored = stored.ok_or_else(|| {
-            format!("a shard of {} bytes cannot hold its index of {}", shard.len(), self.index_bytes)
-        })?;
-        let mut index = vec![0; self.index_chain.decoded_len()];
-        self.index_chain.decode_into(stored, &mut index, scratch).map_err(|error| error.to_string())?;
-        let (words, _) = index.as_chunks::<8>();
-        let (pairs, _) = words.as_chunks::<2>();
-        Ok(pairs.iter().map(|pair| pair.map(u64::from_ne_bytes)).collect())
+    /// The index of a stored shard.
+    fn index(&self, shard: &[u8], scratch: &mut Scratch) -> Result<ShardIndex, String> {
+        let stored = index_within(shard, self.index_location, storage_len(self.index_bytes));
+        let index = stored.and_then(|stored| ShardIndex::decode_by(&self.index_chain, stored, scratch));
+        index.map_err(|error| error.message().to_owned())
     }
 
     /// Copies the inner chunk of this number between a shard and memory of its own; `None` where it lies outside either.
@@ -153,10 +142,8 @@ impl CodecCode for ShardCode {
         let mut scratch = Scratch::default();
         let index = self.index(source, &mut scratch)?;
         let mut chunk = vec![0; self.chain.decoded_len()];
-        for (number, [offset, len]) in index.into_iter().enumerate() {
-            if [offset, len] == MISSING {
-                repeat(&mut chunk, &self.fill);
-            } else {
+        for number in 0..self.entry_count {
+            if let Some((offset, len)) = index.entry(storage_len(number)) {
                 let range = usize::try_from(offset).ok().zip(usize::try_from(len).ok());
                 let stored = range.and_then(|(start, len)| source.get(start..start.checked_add(len)?));
                 let stored = stored.ok_or_else(|| {
@@ -167,6 +154,8 @@ impl CodecCode for ShardCode {
                 })?;
                 let decoded = self.chain.decode_into(stored, &mut chunk, &mut scratch);
                 decoded.map_err(|error| format!("inner chunk {number}: {error}"))?;
+            } else {
+                repeat(&mut chunk, &self.fill);
             }
             self.copy(number, Way::In { chunk: &chunk, shard: target }).ok_or_else(outside)?;
         }

@@ -3,7 +3,7 @@
 use crate::compiled::Level;
 use crate::metadata::IndexLocation;
 use crate::{Error, ErrorKind};
-use swath_codecs::Scratch;
+use swath_codecs::{Chain, Scratch};
 use swath_ioengine::ByteRange;
 
 /// The decoded index of one shard: offset and length of each entry, in bytes from the shard's start.
@@ -25,8 +25,17 @@ impl ShardIndex {
                 format!("wanted a shard index of {} bytes, found {}", level.index_bytes, stored.len());
             return Err(Error::new(ErrorKind::Corrupt, message));
         }
-        let mut bytes = vec![0; level.index_chain.decoded_len()];
-        level.index_chain.decode_into(stored, &mut bytes, scratch)?;
+        ShardIndex::decode_by(&level.index_chain, stored, scratch)
+    }
+
+    /// Decodes the stored bytes of an index by the chain of its codecs.
+    pub(crate) fn decode_by(
+        chain: &Chain,
+        stored: &[u8],
+        scratch: &mut Scratch,
+    ) -> Result<ShardIndex, Error> {
+        let mut bytes = vec![0; chain.decoded_len()];
+        chain.decode_into(stored, &mut bytes, scratch)?;
         let (words, _) = bytes.as_chunks::<8>();
         let (entries, _) = words.as_chunks::<2>();
         let entries =
@@ -53,6 +62,22 @@ impl ShardIndex {
     pub(crate) fn memory_bytes(&self) -> u64 {
         swath_ioengine::storage_len(self.entries.len() * size_of::<[u64; 2]>())
     }
+}
+
+/// The stored bytes of the index in those of a whole shard.
+///
+/// # Errors
+///
+/// `Corrupt` for a shard that is shorter than its index.
+pub(crate) fn index_within(shard: &[u8], location: IndexLocation, index_bytes: u64) -> Result<&[u8], Error> {
+    let index = usize::try_from(index_bytes).ok().and_then(|len| match location {
+        IndexLocation::Start => shard.get(..len),
+        IndexLocation::End => shard.len().checked_sub(len).and_then(|start| shard.get(start..)),
+    });
+    index.ok_or_else(|| {
+        let message = format!("a shard of {} bytes cannot hold its index of {index_bytes}", shard.len());
+        Error::new(ErrorKind::Corrupt, message)
+    })
 }
 
 /// Where the index of a whole shard object lies.

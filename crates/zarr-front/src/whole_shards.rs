@@ -6,9 +6,8 @@ use crate::groups::Place;
 use crate::index_cache::CachedIndex;
 use crate::note::{Note, Wanted, slice, token};
 use crate::read_batch::ReadBatch;
-use crate::shard_index::{ShardIndex, index_range};
+use crate::shard_index::{ShardIndex, index_range, index_within};
 use crate::shards::{Located, Seen};
-use crate::{Error, ErrorKind};
 use std::sync::atomic::Ordering;
 use swath_codecs::Scratch;
 use swath_ioengine::{Arrival, Batch, ByteRange, LaneContext, Limits, Window, memory_len};
@@ -92,7 +91,7 @@ impl ReadBatch<'_> {
             other => return self.index_arrived(place, other, lane),
         };
         let Some(level) = self.array.compiled.levels.first() else { return };
-        let index = index_of(level, stored)
+        let index = index_within(stored, level.index_location, level.index_bytes)
             .and_then(|index| ShardIndex::decode(level, index, lane.scratch.get::<Scratch>()));
         let found = match index {
             Ok(index) => self.read_index(index, lane.identity),
@@ -137,17 +136,6 @@ impl ReadBatch<'_> {
             self.deliver(token(first + number), chunk, lane);
         }
     }
-}
-
-/// The stored bytes of a shard's index.
-fn index_of<'a>(level: &Level, stored: &'a [u8]) -> Result<&'a [u8], Error> {
-    let len = swath_ioengine::storage_len(stored.len());
-    let range = index_range(level).resolve(len).ok();
-    let index = range.and_then(|(offset, len)| bytes_of(stored, ByteRange::Bounded { offset, len }));
-    index.ok_or_else(|| {
-        let message = format!("a shard of {len} bytes cannot hold its index of {}", level.index_bytes);
-        Error::new(ErrorKind::Corrupt, message)
-    })
 }
 
 fn bytes_of(stored: &[u8], range: ByteRange) -> Option<&[u8]> {

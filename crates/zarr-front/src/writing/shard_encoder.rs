@@ -5,7 +5,7 @@ use super::morton::morton_order;
 use super::placed::{Entered, Entry, Placed};
 use crate::compiled::{Compiled, Level};
 use crate::metadata::IndexLocation;
-use crate::shard_index::{MISSING, ShardIndex};
+use crate::shard_index::{MISSING, ShardIndex, index_within};
 use crate::{Error, ErrorKind};
 use std::ops::Range;
 use swath_codecs::Scratch;
@@ -131,17 +131,7 @@ pub(super) fn encode_shard(
 
 /// The index of a stored shard.
 fn stored_index(level: &Level, stored: &[u8], scratch: &mut Scratch) -> Result<ShardIndex, Error> {
-    let len = memory_len(level.index_bytes)?;
-    let bytes = match level.index_location {
-        IndexLocation::Start => stored.get(..len),
-        IndexLocation::End => stored.len().checked_sub(len).and_then(|start| stored.get(start..)),
-    };
-    let bytes = bytes.ok_or_else(|| {
-        Error::new(
-            ErrorKind::Corrupt,
-            format!("a shard of {} bytes cannot hold its index of {len}", stored.len()),
-        )
-    })?;
+    let bytes = index_within(stored, level.index_location, level.index_bytes)?;
     ShardIndex::decode(level, bytes, scratch)
 }
 
