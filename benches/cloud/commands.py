@@ -65,6 +65,7 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
 
 def run(settings: argparse.Namespace) -> CloudRecord:
     """Measure everything that was asked for."""
+    settings.data.mkdir(parents=True, exist_ok=True)
     asked = Settings(settings.data, settings.passes, settings.quick)
     record = CloudRecord(
         machine=machine.describe(settings.data),
