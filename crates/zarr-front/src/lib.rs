@@ -30,6 +30,7 @@ mod note;
 mod picked;
 mod picking;
 mod placement;
+mod placing;
 mod plan_memory;
 mod point_placement;
 mod raveling;

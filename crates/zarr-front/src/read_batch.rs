@@ -1,8 +1,9 @@
 //! One read of an array: a plan and a sink for the engine.
 
+use crate::Error;
 use crate::array::{Array, ArrayInner};
 use crate::contained_reads::{Contained, ContainedChunk, ContainedShard};
-use crate::decoded_cache::{DecodedArray, DecodedChunks, Version};
+use crate::decoded_cache::{DecodedArray, DecodedChunks};
 use crate::groups::{Groups, Place};
 use crate::index_cache::IndexCache;
 use crate::member_reads::MemberRead;
@@ -13,20 +14,19 @@ use crate::slabs::Slabs;
 use crate::stretches::Stretches;
 use crate::variable::Contents;
 use crate::whole_shards::WholeShards;
-use crate::{Error, ErrorKind};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use swath_codecs::{Chain, DecodedChunk, Output, Scratch, Tile};
+use swath_codecs::Output;
 use swath_ioengine::{
-    Arrival, Batch, ByteRange, Cursor, Engine, Estimate, Freshness, LaneContext, Medium, ObjectRef, Piece,
-    PlanContext, Planned, Scratch as LaneScratch, Token, Window,
+    Arrival, Batch, ByteRange, Cursor, Engine, Estimate, Freshness, LaneContext, Medium, ObjectRef,
+    PlanContext, Planned, Token, Window,
 };
 
 /// Reads selections of one array into an output.
 pub(crate) struct ReadBatch<'m> {
     pub(crate) array: Arc<ArrayInner>,
-    results: Arc<Results<'m>>,
+    pub(crate) results: Arc<Results<'m>>,
     pub(crate) groups: Groups,
     pub(crate) cache: Arc<IndexCache>,
     pub(crate) shards: Shards,
@@ -46,7 +46,7 @@ pub(crate) struct ReadBatch<'m> {
 /// What a read comes to. Its waiter shares this, and not the batch: a batch that has ended must not hold back the
 /// duties to read indexes that others wait for, however late its waiter looks.
 pub(crate) struct Results<'m> {
-    output: Output<'m>,
+    pub(crate) output: Output<'m>,
     /// The first error of each result.
     errors: Mutex<BTreeMap<usize, Error>>,
     /// The bytes of chunks whose elements have lengths of their own.
@@ -281,134 +281,6 @@ impl<'m> ReadBatch<'m> {
             self.fail(slice(placements, run), &error.clone().with_object(object));
         }
     }
-
-    #[inline]
-    fn claim(&self, placement: &Placement) -> Result<Tile<'_>, Error> {
-        self.results.output.claim(placement.result(), placement.tile).ok_or_else(filled_twice)
-    }
-
-    /// Copies a chunk, or a part of it, from where it lies to where it is wanted.
-    pub(crate) fn place_piece(
-        &self,
-        placements: &[Placement],
-        part: ChunkPart,
-        piece: &Piece<'_>,
-    ) -> Result<(), Error> {
-        let chain = &self.array.compiled.chain;
-        let Some((start, strides)) = raw_part(chain, part, piece.len()) else {
-            return Err(no_raw_part(chain, piece.len()));
-        };
-        for placement in placements {
-            let copy = |at: usize, stride: usize, rows: &mut [&mut [u8]]| {
-                piece.scatter(at, stride, rows).map_err(Error::from)
-            };
-            self.claim(placement)?.fill_rows(strides, (start, piece.len()), copy)?;
-        }
-        Ok(())
-    }
-
-    /// Decodes a chunk and puts it where it is wanted.
-    pub(crate) fn place(
-        &self,
-        placements: &[Placement],
-        part: ChunkPart,
-        stored: &[u8],
-        scratch: &mut LaneScratch,
-    ) -> Result<(), Error> {
-        let compiled = &self.array.compiled;
-        let shaped = compiled.shaped.as_ref().zip(placements.first());
-        let shaped = shaped.map(|(shaped, first)| shaped.of(first, &self.results.output)).transpose()?;
-        let (chain, variable) = match &shaped {
-            None => (&compiled.chain, &compiled.variable),
-            Some(chains) => (&chains.chain, &chains.variable),
-        };
-        // Nothing is encoded, so nothing is decoded.
-        if let Some((start, _)) = raw_part(chain, part, stored.len()) {
-            let part = chain.view_part(stored, start)?;
-            return self.write_tiles(placements, &part);
-        }
-        let scratch = scratch.get::<Scratch>();
-        let Some((first, others)) = placements.split_first() else { return Ok(()) };
-        let mut first = self.claim(first)?;
-        if chain.decodes_in_place() && first.covers(&compiled.chunk_shape) {
-            first = match first.into_contiguous() {
-                Ok(target) => {
-                    chain.decode_into(stored, target, scratch)?;
-                    return self.write_tiles(others, &chain.view_decoded(target));
-                }
-                Err(tile) => tile,
-            };
-        }
-        if let (Some(variable), Some(contents)) = (variable, &self.results.contents) {
-            let others = others.iter().map(|placement| self.claim(placement));
-            return contents.place(variable, stored, scratch, first, others);
-        }
-        let chunk = chain.decode_view(stored, scratch)?;
-        first.write(&chunk)?;
-        self.write_tiles(others, &chunk)
-    }
-
-    /// Copies a decoded chunk, or the part of it that there is, to where it is wanted.
-    pub(crate) fn write_tiles(
-        &self,
-        placements: &[Placement],
-        chunk: &DecodedChunk<'_>,
-    ) -> Result<(), Error> {
-        for placement in placements {
-            self.claim(placement)?.write(chunk)?;
-        }
-        Ok(())
-    }
-
-    fn chunk_arrived(
-        &self,
-        (placements, part): (&[Placement], ChunkPart),
-        keep: Option<Version>,
-        result: &Result<Arrival<'_>, swath_ioengine::Error>,
-        (object, scratch): (&ObjectRef, &mut LaneScratch),
-    ) {
-        let placed = match result {
-            Ok(Arrival::Placed(_)) => {
-                Err(Error::new(ErrorKind::Internal, "a chunk was placed without a target"))
-            }
-            Ok(Arrival::Piece(piece)) => self.place_piece(placements, part, piece),
-            Ok(Arrival::Bytes(stored)) => match keep {
-                Some(version) => self.place_and_keep(placements, version, stored, scratch.get()),
-                None => self.place(placements, part, stored, scratch),
-            },
-            Err(error) if self.says_missing(error) => return self.fill(placements),
-            Err(error) => Err(self.storage_error(error.clone())),
-        };
-        if let Err(error) = placed {
-            self.fail(placements, &error.with_object(&object.key));
-        }
-    }
-}
-
-#[cold]
-fn filled_twice() -> Error {
-    Error::new(ErrorKind::Internal, "a tile was filled twice")
-}
-
-/// Where in a chunk `len` stored bytes start that are its elements as they are, and how far apart these are; `None` of
-/// what is encoded, or is no chunk by its length.
-#[inline]
-fn raw_part(chain: &Chain, part: ChunkPart, len: usize) -> Option<(usize, &[usize])> {
-    let strides = chain.part_strides()?;
-    match part {
-        ChunkPart::From(start) => Some((start as usize, strides)),
-        ChunkPart::Whole if len == chain.decoded_len() => Some((0, strides)),
-        ChunkPart::Whole => None,
-    }
-}
-
-/// Why stored bytes are neither a chunk nor a part of one that can be placed as they are.
-#[cold]
-fn no_raw_part(chain: &Chain, len: usize) -> Error {
-    if chain.part_strides().is_none() {
-        return Error::new(ErrorKind::Internal, "a part of an encoded chunk was read");
-    }
-    Error::new(ErrorKind::Corrupt, format!("wanted a chunk of {} bytes, found {len}", chain.decoded_len()))
 }
 
 /// The least read that shows which version of an object there is: local files tell when they are opened.
