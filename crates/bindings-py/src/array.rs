@@ -11,7 +11,7 @@ use crate::opened::Opened;
 use crate::selection::Way;
 use crate::stats::remote_stats;
 use crate::write::{self, require_writable};
-use crate::{chunk_sizes, dtype, json, read, selection};
+use crate::{chunk_sizes, dtype, fields, json, read, selection};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
@@ -74,9 +74,7 @@ impl Array {
         index: &Bound<'py, PyAny>,
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyUntypedArray>> {
-        let opened = self.get(py)?;
-        let selection = selection::parse_by(way, index, opened.array.shape(), &opened.name)?;
-        read::one(py, &opened, &selection, out)
+        read::by(py, &*self.get(py)?, way, index, out)
     }
 
     /// Writes to what an index selects in one way.
@@ -145,7 +143,8 @@ impl Array {
     /// ----------
     /// index : int, slice, Ellipsis, list, numpy.ndarray, or a tuple of them
     ///     NumPy's basic indexing: negative numbers count from the end, steps may be negative, fewer
-    ///     entries than axes select the rest whole. An integer drops its axis. With lists and arrays as
+    ///     entries than axes select the rest whole. An integer drops its axis. Strings name fields of
+    ///     structured elements, of which only those are read. With lists and arrays as
     ///     zarr-python: one of integers for every axis, integers among them, as `vindex`, and so an array
     ///     of booleans of the array's shape; one list or array beside integers and slices as `oindex`.
     ///
@@ -484,8 +483,8 @@ impl Array {
     ///     As for `array[selection]`.
     /// out : numpy.ndarray, optional
     ///     Where to write, as for `read`.
-    /// fields : None
-    ///     For zarr-python's sake: swath reads all fields of an element, and refuses to select some.
+    /// fields : str or sequence of str, optional
+    ///     Of structured elements, what to read: one field by itself, or some in the order given.
     ///
     /// Returns
     /// -------
@@ -495,7 +494,7 @@ impl Array {
     /// Raises
     /// ------
     /// UnsupportedSelectionError
-    ///     For lists and arrays, and for fields. An IndexError too.
+    ///     For lists and arrays, and for fields that there are not. An IndexError too.
     /// InvalidError, OutOfBoundsError, CorruptError, StorageError
     ///     As `read`.
     #[pyo3(
@@ -510,12 +509,13 @@ impl Array {
         fields: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let opened = self.get(py)?;
-        read::refuse_fields(&opened, fields)?;
+        let seen = fields::given(&opened, fields)?;
+        let opened = seen.as_ref().unwrap_or(&opened);
         let index = match selection.0 {
             Some(index) => index,
             None => PyTuple::empty(py).into_any(),
         };
-        read::basic(py, &opened, &index, out)
+        read::basic(py, opened, &index, out)
     }
 
     /// Read along each axis by itself: see `oindex`.
@@ -526,8 +526,8 @@ impl Array {
     ///     As for `array.oindex[selection]`.
     /// out : numpy.ndarray, optional
     ///     Where to write, as for `read`.
-    /// fields : None
-    ///     For zarr-python's sake: swath reads all fields of an element, and refuses to select some.
+    /// fields : str or sequence of str, optional
+    ///     Of structured elements, what to read: one field by itself, or some in the order given.
     ///
     /// Returns
     /// -------
@@ -550,8 +550,9 @@ impl Array {
         out: Option<&Bound<'py, PyAny>>,
         fields: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyUntypedArray>> {
-        read::refuse_fields(&*self.get(py)?, fields)?;
-        self.read_by(py, Way::Orthogonal, selection, out)
+        let opened = self.get(py)?;
+        let seen = fields::given(&opened, fields)?;
+        read::by(py, seen.as_ref().unwrap_or(&opened), Way::Orthogonal, selection, out)
     }
 
     /// Read single elements by their indexes: see `vindex`.
@@ -562,8 +563,8 @@ impl Array {
     ///     One entry for every axis, as for `array.vindex[selection]`.
     /// out : numpy.ndarray, optional
     ///     Where to write, as for `read`.
-    /// fields : None
-    ///     For zarr-python's sake: swath reads all fields of an element, and refuses to select some.
+    /// fields : str or sequence of str, optional
+    ///     Of structured elements, what to read: one field by itself, or some in the order given.
     ///
     /// Returns
     /// -------
@@ -586,8 +587,9 @@ impl Array {
         out: Option<&Bound<'py, PyAny>>,
         fields: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyUntypedArray>> {
-        read::refuse_fields(&*self.get(py)?, fields)?;
-        self.read_by(py, Way::Points, selection, out)
+        let opened = self.get(py)?;
+        let seen = fields::given(&opened, fields)?;
+        read::by(py, seen.as_ref().unwrap_or(&opened), Way::Points, selection, out)
     }
 
     /// Read the elements for which a mask is true, in C order.
@@ -598,8 +600,8 @@ impl Array {
     ///     Booleans, of the array's shape.
     /// out : numpy.ndarray, optional
     ///     Where to write, as for `read`; of one axis.
-    /// fields : None
-    ///     For zarr-python's sake: swath reads all fields of an element, and refuses to select some.
+    /// fields : str or sequence of str, optional
+    ///     Of structured elements, what to read: one field by itself, or some in the order given.
     ///
     /// Returns
     /// -------
@@ -620,8 +622,9 @@ impl Array {
         out: Option<&Bound<'py, PyAny>>,
         fields: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyUntypedArray>> {
-        read::refuse_fields(&*self.get(py)?, fields)?;
-        self.read_by(py, Way::Mask, mask, out)
+        let opened = self.get(py)?;
+        let seen = fields::given(&opened, fields)?;
+        read::by(py, seen.as_ref().unwrap_or(&opened), Way::Mask, mask, out)
     }
 
     /// Read stored chunks: see `blocks`.
@@ -632,8 +635,8 @@ impl Array {
     ///     As for `array.blocks[selection]`.
     /// out : numpy.ndarray, optional
     ///     Where to write, as for `read`.
-    /// fields : None
-    ///     For zarr-python's sake: swath reads all fields of an element, and refuses to select some.
+    /// fields : str or sequence of str, optional
+    ///     Of structured elements, what to read: one field by itself, or some in the order given.
     ///
     /// Returns
     /// -------
@@ -654,8 +657,9 @@ impl Array {
         out: Option<&Bound<'py, PyAny>>,
         fields: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyUntypedArray>> {
-        read::refuse_fields(&*self.get(py)?, fields)?;
-        self.read_by(py, Way::Blocks, selection, out)
+        let opened = self.get(py)?;
+        let seen = fields::given(&opened, fields)?;
+        read::by(py, seen.as_ref().unwrap_or(&opened), Way::Blocks, selection, out)
     }
 
     /// Write to what integers, slices and `...` select.

@@ -17,6 +17,7 @@ mod credentials;
 mod dtype;
 mod errors;
 mod fancy;
+mod fields;
 mod file_access;
 mod given;
 mod group;

@@ -27,6 +27,12 @@ impl Opened {
         }
     }
 
+    /// The same array, seen through some of its fields.
+    pub(crate) fn seen(&self, array: swath::Array) -> Opened {
+        let (dtype, attributes) = (PyOnceLock::new(), PyOnceLock::new());
+        Opened { array, dtype, name: self.name.clone(), attributes }
+    }
+
     /// The dtype of what reads give. It is asked for late, as some are not NumPy's own: without the package that has them
     /// an array's metadata can be looked at all the same.
     pub(crate) fn dtype<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyArrayDescr>> {

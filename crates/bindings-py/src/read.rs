@@ -6,7 +6,7 @@ use crate::interpreter::{Section, check_running, interrupted};
 use crate::opened::Opened;
 use crate::output::{Target, allocate, checked};
 use crate::selection::Way;
-use crate::{dtype, selection, variable};
+use crate::{dtype, fields, selection, variable};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::intern;
@@ -52,6 +52,11 @@ pub(crate) fn viewed<'py>(
     index: Option<&Bound<'py, PyAny>>,
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
+    if let Some(index) = index
+        && let Some((seen, rest)) = fields::split(opened, index)?
+    {
+        return viewed(py, &seen, keywords, Some(&rest), out);
+    }
     let view = view(py, opened, keywords)?;
     let mut plan = empty_plan(opened, view.as_ref());
     let mut axes = Vec::new();
@@ -153,6 +158,9 @@ pub(crate) fn item<'py>(
     opened: &Opened,
     index: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    if let Some((seen, rest)) = fields::split(opened, index)? {
+        return item(py, &seen, &rest);
+    }
     let mut axes = Vec::new();
     if let Some(selection) = opened.parse(index, &mut axes)? {
         return one(py, opened, &selection, None)?.into_bound_py_any(py);
@@ -165,6 +173,21 @@ pub(crate) fn item<'py>(
     array.into_bound_py_any(py)
 }
 
+/// Reads what an index selects in one way, into a new array or into `out`.
+pub(crate) fn by<'py>(
+    py: Python<'py>,
+    opened: &Opened,
+    way: Way,
+    index: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyUntypedArray>> {
+    if let Some((seen, rest)) = fields::split(opened, index)? {
+        return by(py, &seen, way, &rest, out);
+    }
+    let selection = selection::parse_by(way, index, opened.array.shape(), &opened.name)?;
+    one(py, opened, &selection, out)
+}
+
 /// What `a.get_basic_selection(index)` gives.
 pub(crate) fn basic<'py>(
     py: Python<'py>,
@@ -172,6 +195,9 @@ pub(crate) fn basic<'py>(
     index: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    if let Some((seen, rest)) = fields::split(opened, index)? {
+        return basic(py, &seen, &rest, out);
+    }
     let selection = basic_selection(py, opened, index)?;
     match out {
         None => item(py, opened, index),
@@ -193,12 +219,11 @@ pub(crate) fn basic_selection(
     Ok(Selection::new(axes))
 }
 
-/// Refuses to select fields.
+/// Refuses to write to fields.
 pub(crate) fn refuse_fields(opened: &Opened, fields: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     match fields {
         Some(fields) if fields.is_truthy()? => {
-            let message =
-                "not supported: a selection by fields; all fields of an element are read and written";
+            let message = "not supported: a write to fields; all fields of an element are written";
             Err(error(fields.py(), Class::UnsupportedSelection, message, &opened.name))
         }
         _ => Ok(()),

@@ -2,7 +2,9 @@
 
 use crate::array_data::ArrayData;
 use crate::compiled::Compiled;
+use crate::data_type::swap_units;
 use crate::decoded_cache::{DecodedArray, DecodedCache};
+use crate::fields::Fields;
 use crate::metadata::{ArrayCodecs, ArrayMetadata, ZarrFormat};
 use crate::node::{Node, open_node};
 use crate::read::ReadOptions;
@@ -40,6 +42,8 @@ pub struct Array {
     pub(crate) inner: Arc<ArrayInner>,
     engine: Option<Engine>,
     pub(crate) decoded: Option<DecodedArray>,
+    /// The fields that elements are seen through, where these are not all.
+    pub(crate) fields: Option<Arc<Fields>>,
 }
 
 pub(crate) struct ArrayInner {
@@ -90,6 +94,7 @@ impl Array {
             }),
             engine: None,
             decoded: None,
+            fields: None,
         })
     }
 
@@ -114,7 +119,12 @@ impl Array {
             compiled: inner.compiled.clone().with_checksums(checksums),
             has_long_shards: AtomicBool::new(false),
         };
-        Array { inner: Arc::new(inner), engine: self.engine.clone(), decoded: None }
+        Array {
+            inner: Arc::new(inner),
+            engine: self.engine.clone(),
+            decoded: None,
+            fields: self.fields.clone(),
+        }
     }
 
     /// The same array, read by `engine` instead of the process's shared one.
@@ -160,9 +170,9 @@ impl Array {
         self.inner.metadata.shape()
     }
 
-    /// What an element is.
+    /// What an element is, as far as it is seen: see [`with_fields`](Self::with_fields).
     pub fn data_type(&self) -> &DataType {
-        self.inner.metadata.data_type()
+        self.fields.as_ref().map_or_else(|| self.inner.metadata.data_type(), |fields| &fields.data_type)
     }
 
     /// Elements of a chunk along each axis: of the smallest unit that is decoded, an inner chunk where the array is
@@ -181,7 +191,7 @@ impl Array {
 
     /// What elements that are not stored are.
     pub fn fill_value(&self) -> &FillValue {
-        self.inner.metadata.fill_value()
+        self.fields.as_ref().map_or_else(|| self.inner.metadata.fill_value(), |fields| &fields.fill_value)
     }
 
     /// The format that the array is stored in.
@@ -252,6 +262,24 @@ impl Array {
     /// how many there were.
     pub fn read_many(&self, selections: &[Selection]) -> Result<Vec<ArrayData>, Error> {
         self.read_many_with(selections, &ReadOptions::default())
+    }
+}
+
+impl Array {
+    /// The same array, seen through some fields.
+    pub(crate) fn through(&self, fields: Arc<Fields>) -> Array {
+        Array { fields: Some(fields), ..self.clone() }
+    }
+
+    /// Gives elements that were read this machine's byte order where chunks are not decoded to it.
+    pub(crate) fn make_native(&self, elements: &mut [u8]) {
+        match &self.fields {
+            None => self.inner.compiled.make_native(elements),
+            Some(fields) if !fields.foreign.is_empty() => {
+                swap_units(elements, fields.data_type.size_bytes(), &fields.foreign);
+            }
+            Some(_) => {}
+        }
     }
 }
 

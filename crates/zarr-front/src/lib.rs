@@ -18,6 +18,7 @@ mod counting_sort;
 mod data_type;
 mod decoded_cache;
 mod error;
+mod fields;
 mod fill_value;
 mod group;
 mod groups;

@@ -55,6 +55,9 @@ impl ReadBatch<'_> {
             return self.write_tiles(placements, &part);
         }
         let scratch = scratch.get::<Scratch>();
+        if self.fields.is_some() {
+            return self.write_tiles(placements, &chain.decode_view(stored, scratch)?);
+        }
         let Some((first, others)) = placements.split_first() else { return Ok(()) };
         let mut first = self.claim(first)?;
         if chain.decodes_in_place() && first.covers(&compiled.chunk_shape) {
@@ -81,6 +84,18 @@ impl ReadBatch<'_> {
         placements: &[Placement],
         chunk: &DecodedChunk<'_>,
     ) -> Result<(), Error> {
+        match &self.fields {
+            None => self.write_whole(placements, chunk),
+            Some(fields) => {
+                let (mut packed, mut strides) = (Vec::new(), Vec::new());
+                self.write_whole(placements, &fields.see(chunk, (&mut packed, &mut strides)))
+            }
+        }
+    }
+
+    /// Copies what there is of every element.
+    #[inline]
+    fn write_whole(&self, placements: &[Placement], chunk: &DecodedChunk<'_>) -> Result<(), Error> {
         for placement in placements {
             self.claim(placement)?.write(chunk)?;
         }

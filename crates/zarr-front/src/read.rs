@@ -319,7 +319,7 @@ impl<'a> ReadPlan<'a> {
         let run = engine.run(&batch, &options.run());
         drop(batch);
         let judged = self.judge(run, results).map(|output| memory.put(output.into_parts().1));
-        self.array.inner.compiled.make_native(target);
+        self.array.make_native(target);
         judged
     }
 
@@ -380,7 +380,7 @@ impl<'a> ReadPlan<'a> {
         let output = self.judge(run, results)?;
         let bytes = output.into_owned();
         let mut bytes = bytes.ok_or_else(|| Error::new(ErrorKind::Internal, "an output lost its memory"))?;
-        self.array.inner.compiled.make_native(&mut bytes);
+        self.array.make_native(&mut bytes);
         Ok(bytes)
     }
 

@@ -4,6 +4,7 @@ use crate::Error;
 use crate::array::{Array, ArrayInner};
 use crate::contained_reads::{Contained, ContainedChunk, ContainedShard};
 use crate::decoded_cache::{DecodedArray, DecodedChunks};
+use crate::fields::Fields;
 use crate::groups::{Groups, Place};
 use crate::index_cache::IndexCache;
 use crate::member_reads::MemberRead;
@@ -41,6 +42,8 @@ pub(crate) struct ReadBatch<'m> {
     pub(crate) whole_shards: Option<WholeShards>,
     /// Where the objects are, in a store whose keys are parts of other objects.
     pub(crate) contained: Option<Contained>,
+    /// The fields that are read, where these are not all.
+    pub(crate) fields: Option<Arc<Fields>>,
 }
 
 /// What a read comes to. Its waiter shares this, and not the batch: a batch that has ended must not hold back the
@@ -80,6 +83,10 @@ impl<'m> ReadBatch<'m> {
         results: &Arc<Results<'m>>,
         engine: &Engine,
     ) -> Result<ReadBatch<'m>, Error> {
+        // Fields in a foreign byte order are swapped once a read has ended, and converted as they arrive.
+        if array.fields.is_some() && results.output.conversion().is_some() {
+            return Err(Error::unsupported("converting some fields of elements"));
+        }
         let limits = &engine.config().limits;
         let reads_max = swath_ioengine::storage_len(limits.window_reads_max);
         let chunks = &array.inner.compiled.chunks_per_object;
@@ -106,9 +113,12 @@ impl<'m> ReadBatch<'m> {
             decoded: array.decoded.as_ref().and_then(DecodedArray::chunks),
             is_immutable: engine.config().freshness == Freshness::Immutable,
             writes: swath_ioengine::writes(),
-            takes_pieces: array.inner.compiled.takes_pieces && results.output.conversion().is_none(),
+            takes_pieces: array.inner.compiled.takes_pieces
+                && results.output.conversion().is_none()
+                && array.fields.is_none(),
             whole_shards,
             contained,
+            fields: array.fields.clone(),
         })
     }
 
@@ -249,7 +259,7 @@ impl<'m> ReadBatch<'m> {
     }
 
     pub(crate) fn fill(&self, placements: &[Placement]) {
-        let fill = &self.array.compiled.fill;
+        let fill = self.fields.as_ref().map_or(&self.array.compiled.fill, |fields| &fields.fill);
         for placement in placements {
             if let Some(tile) = self.results.output.claim(placement.result(), placement.tile)
                 && let Err(error) = tile.fill(fill)

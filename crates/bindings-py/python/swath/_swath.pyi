@@ -15,6 +15,7 @@ type BasicIndex = AxisIndex | tuple[AxisIndex, ...]
 type IndexList = list[int] | list[bool] | npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_]
 type Index = AxisIndex | IndexList | tuple[AxisIndex | IndexList, ...]
 type PointList = SupportsIndex | list[int] | npt.NDArray[np.integer[Any]]
+type FieldIndex = str | tuple[AxisIndex | IndexList | str, ...]
 type PointIndex = PointList | tuple[PointList, ...]
 type Mask = list[bool] | npt.NDArray[np.bool_]
 type AnyIndex = Index | PointIndex | Mask
@@ -43,7 +44,7 @@ class Array:
     (4, 3, 128, 128)
     """
 
-    def __getitem__(self, index: Index, /) -> npt.NDArray[Any]:
+    def __getitem__(self, index: Index | FieldIndex, /) -> npt.NDArray[Any]:
         """Return self[key]."""
 
     def __setitem__(self, index: Index, value: npt.ArrayLike, /) -> None:
@@ -330,7 +331,7 @@ class Array:
         """
 
     def get_basic_selection(
-        self, selection: BasicIndex = ..., *, out: npt.NDArray[Any] | None = None, fields: None = None
+        self, selection: BasicIndex = ..., *, out: npt.NDArray[Any] | None = None, fields: str | Sequence[str] | None = None
     ) -> npt.NDArray[Any]:
         """Read what integers, slices and `...` select: zarr-python's name for `read`.
 
@@ -340,8 +341,8 @@ class Array:
             As for `array[selection]`.
         out : numpy.ndarray, optional
             Where to write, as for `read`.
-        fields : None
-            For zarr-python's sake: swath reads all fields of an element, and refuses to select some.
+        fields : str or sequence of str, optional
+            Of structured elements, what to read: one field by itself, or some in the order given.
 
         Returns
         -------
@@ -351,13 +352,13 @@ class Array:
         Raises
         ------
         UnsupportedSelectionError
-            For lists and arrays, and for fields. An IndexError too.
+            For lists and arrays, and for fields that there are not. An IndexError too.
         InvalidError, OutOfBoundsError, CorruptError, StorageError
             As `read`.
         """
 
     def get_orthogonal_selection(
-        self, selection: Index, *, out: npt.NDArray[Any] | None = None, fields: None = None
+        self, selection: Index, *, out: npt.NDArray[Any] | None = None, fields: str | Sequence[str] | None = None
     ) -> npt.NDArray[Any]:
         """Read along each axis by itself: see `oindex`.
 
@@ -367,8 +368,8 @@ class Array:
             As for `array.oindex[selection]`.
         out : numpy.ndarray, optional
             Where to write, as for `read`.
-        fields : None
-            For zarr-python's sake: swath reads all fields of an element, and refuses to select some.
+        fields : str or sequence of str, optional
+            Of structured elements, what to read: one field by itself, or some in the order given.
 
         Returns
         -------
@@ -386,7 +387,7 @@ class Array:
         """
 
     def get_coordinate_selection(
-        self, selection: PointIndex, *, out: npt.NDArray[Any] | None = None, fields: None = None
+        self, selection: PointIndex, *, out: npt.NDArray[Any] | None = None, fields: str | Sequence[str] | None = None
     ) -> npt.NDArray[Any]:
         """Read single elements by their indexes: see `vindex`.
 
@@ -396,8 +397,8 @@ class Array:
             One entry for every axis, as for `array.vindex[selection]`.
         out : numpy.ndarray, optional
             Where to write, as for `read`.
-        fields : None
-            For zarr-python's sake: swath reads all fields of an element, and refuses to select some.
+        fields : str or sequence of str, optional
+            Of structured elements, what to read: one field by itself, or some in the order given.
 
         Returns
         -------
@@ -415,7 +416,7 @@ class Array:
         """
 
     def get_mask_selection(
-        self, mask: Mask, *, out: npt.NDArray[Any] | None = None, fields: None = None
+        self, mask: Mask, *, out: npt.NDArray[Any] | None = None, fields: str | Sequence[str] | None = None
     ) -> npt.NDArray[Any]:
         """Read the elements for which a mask is true, in C order.
 
@@ -425,8 +426,8 @@ class Array:
             Booleans, of the array's shape.
         out : numpy.ndarray, optional
             Where to write, as for `read`; of one axis.
-        fields : None
-            For zarr-python's sake: swath reads all fields of an element, and refuses to select some.
+        fields : str or sequence of str, optional
+            Of structured elements, what to read: one field by itself, or some in the order given.
 
         Returns
         -------
@@ -442,7 +443,7 @@ class Array:
         """
 
     def get_block_selection(
-        self, selection: BasicIndex, *, out: npt.NDArray[Any] | None = None, fields: None = None
+        self, selection: BasicIndex, *, out: npt.NDArray[Any] | None = None, fields: str | Sequence[str] | None = None
     ) -> npt.NDArray[Any]:
         """Read stored chunks: see `blocks`.
 
@@ -452,8 +453,8 @@ class Array:
             As for `array.blocks[selection]`.
         out : numpy.ndarray, optional
             Where to write, as for `read`.
-        fields : None
-            For zarr-python's sake: swath reads all fields of an element, and refuses to select some.
+        fields : str or sequence of str, optional
+            Of structured elements, what to read: one field by itself, or some in the order given.
 
         Returns
         -------
@@ -1071,7 +1072,7 @@ class OIndex:
     (3, 3, 2, 128)
     """
 
-    def __getitem__(self, index: Index, /) -> npt.NDArray[Any]:
+    def __getitem__(self, index: Index | FieldIndex, /) -> npt.NDArray[Any]:
         """Return self[key]."""
 
     def __setitem__(self, index: Index, value: npt.ArrayLike, /) -> None:
@@ -1087,7 +1088,7 @@ class VIndex:
     (2,)
     """
 
-    def __getitem__(self, index: PointIndex | Mask, /) -> npt.NDArray[Any]:
+    def __getitem__(self, index: PointIndex | Mask | FieldIndex, /) -> npt.NDArray[Any]:
         """Return self[key]."""
 
     def __setitem__(self, index: PointIndex | Mask, value: npt.ArrayLike, /) -> None:
@@ -1103,7 +1104,7 @@ class BlockIndex:
     (1, 3, 256, 256)
     """
 
-    def __getitem__(self, index: BasicIndex, /) -> npt.NDArray[Any]:
+    def __getitem__(self, index: BasicIndex | FieldIndex, /) -> npt.NDArray[Any]:
         """Return self[key]."""
 
     def __setitem__(self, index: BasicIndex, value: npt.ArrayLike, /) -> None:

@@ -62,6 +62,11 @@ impl FillValue {
         Ok(Self { data_type: data_type.clone(), bytes: bytes.into_boxed_slice() })
     }
 
+    /// The value of these bytes, as many as an element has.
+    pub(crate) fn of_bytes(bytes: Vec<u8>, data_type: DataType) -> Self {
+        Self { data_type, bytes: bytes.into_boxed_slice() }
+    }
+
     /// The bytes of one element, in this machine's byte order; as many as the data type's size, or as the value has where
     /// elements have lengths of their own.
     #[must_use]

@@ -119,6 +119,9 @@ impl<'a> Write<'a> {
         options: &WriteOptions<'_>,
     ) -> Result<Write<'a>, Error> {
         let inner = &array.inner;
+        if array.fields.is_some() {
+            return Err(Error::unsupported("writing to some fields of elements"));
+        }
         if !inner.metadata.has_regular_grid() {
             return Err(Error::unsupported("writing into chunks of different shapes (grid `rectilinear`)"));
         }

@@ -20,6 +20,7 @@ mod damage;
 mod decoded;
 mod encoded_shards;
 mod expected;
+mod fields;
 mod freshness;
 mod hierarchy;
 mod hierarchy_writing;
