@@ -1,6 +1,7 @@
 //! `swath.Array`.
 
 use crate::array_iterator::ArrayIterator;
+use crate::awaited::{self, Awaited, Request};
 use crate::conversion::Keywords;
 use crate::errors::raised;
 use crate::given::Given;
@@ -10,18 +11,18 @@ use crate::location::{Lazy, Location};
 use crate::opened::Opened;
 use crate::selection::Way;
 use crate::stats::remote_stats;
-use crate::write::{self, require_writable};
-use crate::{chunk_sizes, dtype, fields, json, read, selection};
+use crate::write;
+use crate::{chunk_sizes, dtype, fields, json, read};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsString;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
 use swath::codecs::Codec;
 use swath::{Selection, ZarrFormat};
 
@@ -43,7 +44,7 @@ use swath::{Selection, ZarrFormat};
 /// (4, 3, 128, 128)
 #[pyclass(frozen, weakref, module = "swath")]
 pub(crate) struct Array {
-    lazy: Lazy<Opened>,
+    pub(crate) lazy: Lazy<Opened>,
 }
 
 impl Array {
@@ -56,82 +57,6 @@ impl Array {
 
     pub(crate) fn unopened(location: Location) -> Array {
         Array { lazy: Lazy::unopened(location) }
-    }
-
-    fn get(&self, py: Python<'_>) -> PyResult<Arc<Opened>> {
-        if let Some(opened) = self.lazy.known() {
-            return Ok(opened);
-        }
-        let location = &self.lazy.location;
-        self.lazy.get_with(py, swath::Array::open_in, |array| Ok(Opened::new(location, array)))
-    }
-
-    /// Reads what an index selects in one way, into a new array or into `out`.
-    pub(crate) fn read_by<'py>(
-        &self,
-        py: Python<'py>,
-        way: Way,
-        index: &Bound<'py, PyAny>,
-        out: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyUntypedArray>> {
-        read::by(py, &*self.get(py)?, way, index, out)
-    }
-
-    /// Writes to what an index selects in one way.
-    pub(crate) fn write_by(
-        &self,
-        py: Python<'_>,
-        way: Way,
-        index: &Bound<'_, PyAny>,
-        value: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
-        let opened = self.writable(py)?;
-        let selection = selection::parse_by(way, index, opened.array.shape(), &opened.name)?;
-        write::assign(py, &opened, &selection, value, self.lazy.location.access())
-    }
-
-    /// As [`write_by`](Array::write_by), with zarr-python's `fields`, which are refused.
-    fn set_by(
-        &self,
-        py: Python<'_>,
-        way: Way,
-        index: &Bound<'_, PyAny>,
-        value: &Bound<'_, PyAny>,
-        fields: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<()> {
-        read::refuse_fields(&*self.get(py)?, fields)?;
-        self.write_by(py, way, index, value)
-    }
-
-    /// The array, if it was opened to be written to.
-    fn writable(&self, py: Python<'_>) -> PyResult<Arc<Opened>> {
-        require_writable(py, &self.lazy.location)?;
-        self.get(py)
-    }
-
-    /// Has the array be what it was changed to, from what it was `before`; as it is stored, where other threads changed it
-    /// too.
-    fn changed(&self, py: Python<'_>, mut before: Arc<Opened>, mut array: swath::Array) -> PyResult<()> {
-        while !self.lazy.replace(&before, Opened::new(&self.lazy.location, array)) {
-            before = self.get(py)?;
-            let stored = py.detach(|| swath::Array::open_in(before.array.store(), before.array.path()));
-            array = stored.map_err(|error| raised(py, &error))?;
-        }
-        Ok(())
-    }
-
-    fn rank(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.get(py)?.array.shape().len())
-    }
-
-    fn phrases<'py>(
-        &self,
-        py: Python<'py>,
-        is_wanted: impl Fn(&Codec) -> bool,
-    ) -> PyResult<Bound<'py, PyTuple>> {
-        let opened = self.get(py)?;
-        let codecs = opened.codecs().filter(|(codec, _)| is_wanted(codec));
-        PyTuple::new(py, codecs.map(|(_, phrase)| phrase).collect::<Vec<_>>())
     }
 }
 
@@ -660,6 +585,37 @@ impl Array {
         let opened = self.get(py)?;
         let seen = fields::given(&opened, fields)?;
         read::by(py, seen.as_ref().unwrap_or(&opened), Way::Blocks, selection, out)
+    }
+
+    /// The array whose reads are awaited.
+    #[getter]
+    fn async_array<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        static ASYNC_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let py = this.py();
+        ASYNC_ARRAY.import(py, "swath.asynchronous", "AsyncArray")?.call1((this,))
+    }
+
+    /// Check an index that is to be awaited; None where reads of it block.
+    fn _request(
+        &self,
+        py: Python<'_>,
+        by: &Bound<'_, PyAny>,
+        index: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<Request>> {
+        Request::new(&*self.get(py)?, by, index)
+    }
+
+    /// Start reads that were checked.
+    fn _start(
+        &self,
+        py: Python<'_>,
+        requests: Vec<Bound<'_, Request>>,
+        deliver: Py<PyAny>,
+        conversion: &Bound<'_, PyDict>,
+    ) -> PyResult<Awaited> {
+        let opened = self.get(py)?;
+        let view = read::view(py, &opened, &Keywords::new("read", Some(conversion))?)?;
+        awaited::start(py, &opened, view, &requests, deliver)
     }
 
     /// Write to what integers, slices and `...` select.

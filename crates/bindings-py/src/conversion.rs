@@ -194,7 +194,7 @@ fn number_type(py: Python<'_>, given: &Bound<'_, PyAny>, opened: &Opened) -> PyR
 }
 
 /// The way that `by` names.
-fn way(given: &Bound<'_, PyAny>) -> PyResult<Option<Way>> {
+pub(crate) fn way(given: &Bound<'_, PyAny>) -> PyResult<Option<Way>> {
     let name = given.cast::<PyString>().map(|name| name.to_string()).unwrap_or_default();
     match name.as_str() {
         "index" => Ok(None),

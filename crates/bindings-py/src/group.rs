@@ -111,6 +111,14 @@ impl Group {
 
 #[pymethods]
 impl Group {
+    /// The group whose members are awaited.
+    #[getter]
+    fn async_group<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        static ASYNC_GROUP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let py = this.py();
+        ASYNC_GROUP.import(py, "swath.asynchronous", "AsyncGroup")?.call1((this,))
+    }
+
     /// Open the array or group at a path below this group.
     ///
     /// Parameters

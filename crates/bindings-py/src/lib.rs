@@ -8,12 +8,15 @@
 //! refuses the wheel when it is installed; on any other the module says that it relies on the GIL (`gil_used`).
 
 mod array;
+mod array_access;
 mod array_iterator;
+mod awaited;
 mod cache;
 mod chunk_sizes;
 mod conversion;
 mod create;
 mod credentials;
+mod deliveries;
 mod dtype;
 mod errors;
 mod fancy;
@@ -51,6 +54,8 @@ mod module {
     use crate::array::Array;
     #[pymodule_export]
     use crate::array_iterator::ArrayIterator;
+    #[pymodule_export]
+    use crate::awaited::{Awaited, Request};
     #[pymodule_export]
     use crate::cache::flush_caches;
     #[pymodule_export]

@@ -77,6 +77,7 @@ swath._swath.ArrayIterator
 swath._swath.AxisIndex
 swath._swath.BasicIndex
 swath._swath.By
+swath._swath.FieldIndex
 swath._swath.Index
 swath._swath.IndexList
 swath._swath.Mask

@@ -61,7 +61,6 @@ mod media;
 mod medium;
 mod oversize;
 mod parking;
-#[cfg(any(feature = "cache", feature = "cloud"))]
 mod per_process;
 mod random;
 mod ranges;
@@ -108,6 +107,7 @@ pub use media::files::{FileAccess, LocalFiles};
 pub use media::memory::MemoryMedium;
 pub use media::simulated::{Answers, SimulatedConfig, SimulatedRemote};
 pub use medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject, RemoteSource, TryLock};
+pub use per_process::PerProcess;
 pub use ranges::RangeRead;
 pub use remote::{CancelFlag, FetchRequest, Fetched, Reply};
 pub use remote_stats::RemoteStats;

@@ -12,7 +12,7 @@ use std::sync::{Mutex, OnceLock};
 /// generation has a node with locks of its own, and a process only looks past the nodes before its own, over links that
 /// are set by one atomic exchange.
 #[derive(Debug)]
-pub(crate) struct PerProcess<T> {
+pub struct PerProcess<T> {
     first: Node<T>,
 }
 
@@ -25,8 +25,16 @@ struct Node<T> {
     next: OnceBox<Node<T>>,
 }
 
+impl<T> Default for PerProcess<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T> PerProcess<T> {
-    pub(crate) const fn new() -> PerProcess<T> {
+    /// No value yet.
+    #[must_use]
+    pub const fn new() -> PerProcess<T> {
         PerProcess { first: Node::new(0) }
     }
 
@@ -35,7 +43,7 @@ impl<T> PerProcess<T> {
     /// # Errors
     ///
     /// What `make` failed with; the next call tries again.
-    pub(crate) fn get(&self, make: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
+    pub fn get(&self, make: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
         let mut node = &self.first;
         for _ in 0..fork::generation() {
             node = node.next.get_or_init(|| Box::new(Node::new(node.generation + 1)));

@@ -31,12 +31,12 @@ pub use swath_zarr_front::ReferenceTargets;
 pub use swath_zarr_front::{
     Array, ArrayBuilder, ArrayCodecs, ArrayData, ArrayMetadata, AxisKind, AxisSelection, ChunkKeyEncoding,
     Consolidated, ConsolidatedCheck, ConsolidatedNode, Conversion, ConvertedArray, CopyCodecs, CopyExisting,
-    CopyOptions, CopyPlan, CopyProgress, CopyReport, CopyShards, CopyStage, DataType, DecodedCache, Elements,
-    EmptyChunks, Error, ErrorKind, Existing, FillValue, Finding, Group, GroupMetadata, IndexLocation,
-    MemoryOrder, NamedNode, NanMeans, Node, NodeMetadata, Number, NumberType, Points, ReadOptions, ReadPlan,
-    Region, RegionGrid, ResolvedAxis, ResolvedSelection, Selection, Separator, Severity, Sharding,
-    SmallFloat, Store, StructField, StructType, TimeUnit, ValidateOptions, Validated, VariableArrayData,
-    Verify, WriteOptions, ZarrFormat,
+    CopyOptions, CopyPlan, CopyProgress, CopyReport, CopyShards, CopyStage, DataType, DecodedCache,
+    EachResult, Elements, EmptyChunks, Error, ErrorKind, Existing, FillValue, Finding, Group, GroupMetadata,
+    IndexLocation, MemoryOrder, NamedNode, NanMeans, Node, NodeMetadata, Number, NumberType, Points,
+    ReadOptions, ReadPlan, Region, RegionGrid, ResolvedAxis, ResolvedSelection, Selection, Separator,
+    Severity, Sharding, SmallFloat, Store, StructField, StructType, TimeUnit, ValidateOptions, Validated,
+    VariableArrayData, Verify, WriteOptions, ZarrFormat,
 };
 
 /// The README's example is compiled and run.

@@ -37,6 +37,7 @@ mod point_placement;
 mod raveling;
 mod read;
 mod read_batch;
+mod read_each;
 mod reading_ahead;
 mod rectilinear;
 mod region;
@@ -76,6 +77,7 @@ pub use metadata::{
 };
 pub use node::Node;
 pub use read::{ReadOptions, ReadPlan};
+pub use read_each::EachResult;
 pub use region::{Region, RegionGrid};
 pub use selection::{AxisKind, AxisSelection, Points, ResolvedAxis, ResolvedSelection, Selection};
 pub use store::{Store, StoreRecipe};

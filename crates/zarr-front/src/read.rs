@@ -356,7 +356,7 @@ impl<'a> ReadPlan<'a> {
     }
 
     /// Elements that have lengths of their own are read by [`ReadPlan::read_variable`].
-    fn check_fixed_size(&self) -> Result<(), Error> {
+    pub(crate) fn check_fixed_size(&self) -> Result<(), Error> {
         let data_type = self.array.data_type();
         if !data_type.is_variable_length() {
             return Ok(());
@@ -441,12 +441,12 @@ impl<'a> ReadPlan<'a> {
         }
     }
 
-    fn named(&self, error: Error) -> Error {
+    pub(crate) fn named(&self, error: Error) -> Error {
         self.array.store().named(error)
     }
 
     /// Cuts the memory of all results into one array each.
-    fn cut(&self, mut bytes: Vec<u8>) -> Vec<ArrayData> {
+    pub(crate) fn cut(&self, mut bytes: Vec<u8>) -> Vec<ArrayData> {
         let (element, data_type) = (self.element_bytes(), self.data_type());
         let mut cut = Vec::with_capacity(self.len);
         for number in (0..self.len).rev() {

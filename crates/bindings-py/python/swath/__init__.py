@@ -6,6 +6,7 @@ Every error is a ``swath.SwathError``.
 """
 
 import atexit
+from typing import TYPE_CHECKING, Any
 
 from swath._swath import (
     Array,
@@ -40,6 +41,24 @@ from swath.errors import (
     UnsupportedSelectionError,
 )
 
+if TYPE_CHECKING:
+    from swath import api
+    from swath.asynchronous import AsyncArray, AsyncGroup
+
+
+def __getattr__(name: str) -> Any:
+    """Import what awaits reads once it is asked for: asyncio takes longer to import than all of swath."""
+    if name == "api":
+        import swath.api
+
+        return swath.api
+    if name in ("AsyncArray", "AsyncGroup"):
+        from swath import asynchronous
+
+        return getattr(asynchronous, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 # What is cached on disk outlives arrays that live until Python ends.
 atexit.register(_flush_caches)
 # Threads that came back to Python after its end would end the process. What was registered last runs first.
@@ -47,6 +66,8 @@ atexit.register(_end)
 
 __all__ = [
     "Array",
+    "AsyncArray",
+    "AsyncGroup",
     "Attributes",
     "CancelledError",
     "CorruptError",
@@ -64,6 +85,7 @@ __all__ = [
     "UnsupportedError",
     "UnsupportedSelectionError",
     "__version__",
+    "api",
     "consolidate_metadata",
     "create_array",
     "create_group",

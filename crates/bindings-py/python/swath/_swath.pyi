@@ -1,6 +1,6 @@
 """The native part of swath; import ``swath`` instead."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from types import EllipsisType
 from typing import Any, Literal, SupportsIndex, final, overload, override
@@ -8,6 +8,7 @@ from typing import Any, Literal, SupportsIndex, final, overload, override
 import numpy as np
 import numpy.typing as npt
 
+from swath.asynchronous import AsyncArray, AsyncGroup
 from swath.attributes import Attributes
 
 type AxisIndex = SupportsIndex | slice | EllipsisType
@@ -330,8 +331,24 @@ class Array:
         (1, 3, 256, 256)
         """
 
+    @property
+    def async_array(self) -> AsyncArray:
+        """The array whose reads are awaited."""
+
+    def _request(self, by: By, index: object) -> Request | None:
+        """Check an index that is to be awaited; None where reads of it block."""
+
+    def _start(
+        self, requests: list[Request], deliver: Callable[[list[Any]], object], conversion: dict[str, Any]
+    ) -> Awaited:
+        """Start reads that were checked."""
+
     def get_basic_selection(
-        self, selection: BasicIndex = ..., *, out: npt.NDArray[Any] | None = None, fields: str | Sequence[str] | None = None
+        self,
+        selection: BasicIndex = ...,
+        *,
+        out: npt.NDArray[Any] | None = None,
+        fields: str | Sequence[str] | None = None,
     ) -> npt.NDArray[Any]:
         """Read what integers, slices and `...` select: zarr-python's name for `read`.
 
@@ -358,7 +375,11 @@ class Array:
         """
 
     def get_orthogonal_selection(
-        self, selection: Index, *, out: npt.NDArray[Any] | None = None, fields: str | Sequence[str] | None = None
+        self,
+        selection: Index,
+        *,
+        out: npt.NDArray[Any] | None = None,
+        fields: str | Sequence[str] | None = None,
     ) -> npt.NDArray[Any]:
         """Read along each axis by itself: see `oindex`.
 
@@ -387,7 +408,11 @@ class Array:
         """
 
     def get_coordinate_selection(
-        self, selection: PointIndex, *, out: npt.NDArray[Any] | None = None, fields: str | Sequence[str] | None = None
+        self,
+        selection: PointIndex,
+        *,
+        out: npt.NDArray[Any] | None = None,
+        fields: str | Sequence[str] | None = None,
     ) -> npt.NDArray[Any]:
         """Read single elements by their indexes: see `vindex`.
 
@@ -443,7 +468,11 @@ class Array:
         """
 
     def get_block_selection(
-        self, selection: BasicIndex, *, out: npt.NDArray[Any] | None = None, fields: str | Sequence[str] | None = None
+        self,
+        selection: BasicIndex,
+        *,
+        out: npt.NDArray[Any] | None = None,
+        fields: str | Sequence[str] | None = None,
     ) -> npt.NDArray[Any]:
         """Read stored chunks: see `blocks`.
 
@@ -785,6 +814,10 @@ class Group:
     (8760, 721, 1440)
     """
 
+    @property
+    def async_group(self) -> AsyncGroup:
+        """The group whose members are awaited."""
+
     def __getitem__(self, path: str, /) -> Array | Group:
         """Return self[key]."""
 
@@ -1061,6 +1094,17 @@ class Group:
     def __eq__(self, other: object, /) -> bool: ...
     @override
     def __hash__(self) -> int: ...
+
+@final
+class Request:
+    """One selection that is to be read and awaited."""
+
+@final
+class Awaited:
+    """Reads that were started together."""
+
+    def cancel(self) -> None:
+        """End the reads: what is delivered then is the error of that."""
 
 @final
 class OIndex:
