@@ -35,6 +35,7 @@ mod opened;
 mod output;
 mod plain_slice;
 mod python_codec;
+mod raw_ranges;
 mod read;
 mod references;
 mod remote;
@@ -72,6 +73,8 @@ mod module {
     use crate::interpreter::end;
     #[pymodule_export]
     use crate::open::{open, open_array, open_group, reopen, reopen_url};
+    #[pymodule_export]
+    use crate::raw_ranges::RangeReader;
     #[pymodule_export]
     use crate::remote::option_name;
     #[pymodule_export]

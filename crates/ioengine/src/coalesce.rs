@@ -1,5 +1,6 @@
 //! From wanted ranges to the reads that are issued: merging neighbours, splitting giants, aligning. Pure.
 
+use crate::window::Merging;
 use crate::{ByteRange, memory_len, storage_len};
 
 /// One wanted range of an object whose size is known, or a bounded range of one whose size is not.
@@ -77,6 +78,17 @@ pub(crate) struct MergePolicy {
     /// Offsets and lengths of issued reads are multiples of this many bytes: a power of two, of which `split_bytes` is a
     /// multiple. 1 for reads through the page cache.
     pub(crate) alignment: u64,
+}
+
+impl MergePolicy {
+    /// The policy as a window asks for it.
+    pub(crate) fn with_merging(self, merging: Merging) -> MergePolicy {
+        match merging {
+            Merging::ByCost => self,
+            Merging::Across(gap_bytes_max) => MergePolicy { gap_bytes_max, bridged: None, ..self },
+            Merging::Never => MergePolicy { merged_parts_max: 1, ..self },
+        }
+    }
 }
 
 /// How many bytes may be read over to save requests.

@@ -34,18 +34,13 @@ impl Engine {
         sink: impl Fn(usize, Result<&[u8], Error>) + Send + Sync,
         options: &RunOptions<'_>,
     ) -> Result<(), Error> {
-        if let Some(wrong) = reads.iter().find(|read| objects.len() <= read.object) {
-            let message = format!("a range of object number {}, of {} objects", wrong.object, objects.len());
-            return Err(Error::new(ErrorKind::NotFound, message));
-        }
-        let order = order(objects.len(), reads);
-        let order = neighbours_together(objects, reads, order);
-        let windows = windows(reads, &order);
+        checked_objects(objects, reads)?;
+        let order = RangeOrder::new(objects, reads);
         if let Some(read) = reads.first() {
             // Objects of one call are of one medium, as a rule.
             objects[read.object].medium.expect(crate::storage_len(reads.len()));
         }
-        self.run(&RangeBatch { objects, reads, order, windows, sink }, options)
+        self.run(&RangeBatch { objects, reads, order, sink }, options)
     }
 
     /// Reads one range of one object.
@@ -63,13 +58,48 @@ impl Engine {
     }
 }
 
+/// Refuses reads of objects that were not given.
+pub(crate) fn checked_objects(objects: &[ObjectRef], reads: &[RangeRead]) -> Result<(), Error> {
+    let Some(wrong) = reads.iter().find(|read| objects.len() <= read.object) else { return Ok(()) };
+    let message = format!("a range of object number {}, of {} objects", wrong.object, objects.len());
+    Err(Error::new(ErrorKind::NotFound, message))
+}
+
 struct RangeBatch<'a, S> {
     objects: &'a [ObjectRef],
     reads: &'a [RangeRead],
+    order: RangeOrder,
+    sink: S,
+}
+
+/// The windows that reads are cut into.
+pub(crate) struct RangeOrder {
     order: Order,
     /// Reads of one object, by their places in the order.
     windows: Vec<Range<usize>>,
-    sink: S,
+}
+
+impl RangeOrder {
+    /// Windows of neighbours, which may be merged.
+    pub(crate) fn new(objects: &[ObjectRef], reads: &[RangeRead]) -> RangeOrder {
+        let order = neighbours_together(objects, reads, order(objects.len(), reads));
+        RangeOrder { windows: windows(reads, &order), order }
+    }
+
+    pub(crate) fn window_count(&self) -> u64 {
+        crate::storage_len(self.windows.len())
+    }
+
+    /// The reads of a window, with their indexes.
+    pub(crate) fn window<'r>(
+        &self,
+        cursor: Cursor,
+        reads: &'r [RangeRead],
+    ) -> impl Iterator<Item = (usize, &'r RangeRead)> {
+        let window = usize::try_from(cursor.window).ok().and_then(|window| self.windows.get(window));
+        let indexes = window.cloned().into_iter().flatten().map(|place| self.order.index(place));
+        indexes.filter_map(|index| Some((index, reads.get(index)?)))
+    }
 }
 
 /// The reads, those of one object together.
@@ -150,18 +180,9 @@ fn windows(reads: &[RangeRead], order: &Order) -> Vec<Range<usize>> {
     windows
 }
 
-impl<S> RangeBatch<'_, S> {
-    /// The reads of a window, with their indexes.
-    fn window(&self, cursor: Cursor) -> impl Iterator<Item = (usize, &RangeRead)> {
-        let window = usize::try_from(cursor.window).ok().and_then(|window| self.windows.get(window));
-        let indexes = window.cloned().into_iter().flatten().map(|place| self.order.index(place));
-        indexes.filter_map(|index| Some((index, self.reads.get(index)?)))
-    }
-}
-
 impl<S: Fn(usize, Result<&[u8], Error>) + Send + Sync> Batch for RangeBatch<'_, S> {
     fn window_count(&self) -> u64 {
-        crate::storage_len(self.windows.len())
+        self.order.window_count()
     }
 
     fn estimate(&self) -> Estimate {
@@ -175,7 +196,7 @@ impl<S: Fn(usize, Result<&[u8], Error>) + Send + Sync> Batch for RangeBatch<'_, 
         _context: &PlanContext<'_>,
         window: &mut Window<'_, 'b>,
     ) -> Planned {
-        let mut reads = self.window(cursor).peekable();
+        let mut reads = self.order.window(cursor, self.reads).peekable();
         if let Some((_, first)) = reads.peek() {
             window.set_object(self.objects[first.object].clone());
         }
@@ -200,7 +221,7 @@ impl<S: Fn(usize, Result<&[u8], Error>) + Send + Sync> Batch for RangeBatch<'_, 
 
     /// The ranges of the window were delivered already; each is told again that it cannot be trusted.
     fn spoiled(&self, cursor: Cursor, error: Error, _lane: &mut LaneContext<'_>) {
-        for (index, read) in self.window(cursor) {
+        for (index, read) in self.order.window(cursor, self.reads) {
             (self.sink)(index, Err(error.clone().with_range(read.range)));
         }
     }

@@ -31,6 +31,18 @@ pub enum Planned {
     Parked,
 }
 
+/// Which reads of a window become one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Merging {
+    /// Those between which reading over the gap costs less than another read, on the window's medium.
+    #[default]
+    ByCost,
+    /// Those with at most so many bytes between them; 0 merges what touches.
+    Across(u64),
+    /// None.
+    Never,
+}
+
 /// One wanted range.
 pub(crate) struct LogicalRead {
     pub(crate) range: ByteRange,
@@ -48,6 +60,7 @@ pub(crate) struct WindowStorage {
     /// Where the object lies, where it is a part of another.
     pub(crate) part: Option<ObjectPart>,
     pub(crate) expected: Option<Identity>,
+    pub(crate) merging: Merging,
     pub(crate) reads: Vec<LogicalRead>,
     pub(crate) note: Option<Box<dyn Any + Send>>,
     pub(crate) error: Option<Error>,
@@ -59,6 +72,7 @@ impl WindowStorage {
         self.object = None;
         self.part = None;
         self.expected = None;
+        self.merging = Merging::ByCost;
         self.reads.clear();
         self.error = None;
     }
@@ -141,6 +155,11 @@ impl<'w, 'b> Window<'w, 'b> {
     /// nothing is read: the engine calls [`Batch::stale`](crate::Batch::stale) and plans the cursor once more.
     pub fn expect_identity(&mut self, identity: Identity) {
         self.storage.expected = Some(identity);
+    }
+
+    /// Says which reads of this window become one, where it is not for their cost to decide.
+    pub fn set_merging(&mut self, merging: Merging) {
+        self.storage.merging = merging;
     }
 
     /// Adds a read whose bytes go to [`Batch::deliver`](crate::Batch::deliver).

@@ -33,7 +33,7 @@ pub use swath_zarr_front::{
     Consolidated, ConsolidatedCheck, ConsolidatedNode, Conversion, ConvertedArray, CopyCodecs, CopyExisting,
     CopyOptions, CopyPlan, CopyProgress, CopyReport, CopyShards, CopyStage, DataType, DecodedCache,
     EachResult, Elements, EmptyChunks, Error, ErrorKind, Existing, FillValue, Finding, Group, GroupMetadata,
-    IndexLocation, MemoryOrder, NamedNode, NanMeans, Node, NodeMetadata, Number, NumberType, Points,
+    IndexLocation, MemoryOrder, NamedNode, NanMeans, Node, NodeMetadata, Number, NumberType, Objects, Points,
     ReadOptions, ReadPlan, Region, RegionGrid, ResolvedAxis, ResolvedSelection, Selection, Separator,
     Severity, Sharding, SmallFloat, Store, StructField, StructType, TimeUnit, ValidateOptions, Validated,
     VariableArrayData, Verify, WriteOptions, ZarrFormat,

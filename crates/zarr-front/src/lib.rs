@@ -28,6 +28,7 @@ mod metadata;
 mod node;
 mod node_documents;
 mod note;
+mod objects;
 mod picked;
 mod picking;
 mod placement;
@@ -76,6 +77,7 @@ pub use metadata::{
     Sharding, ZarrFormat,
 };
 pub use node::Node;
+pub use objects::Objects;
 pub use read::{ReadOptions, ReadPlan};
 pub use read_each::EachResult;
 pub use region::{Region, RegionGrid};

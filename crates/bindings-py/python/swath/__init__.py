@@ -6,6 +6,7 @@ Every error is a ``swath.SwathError``.
 """
 
 import atexit
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from swath._swath import (
@@ -42,16 +43,14 @@ from swath.errors import (
 )
 
 if TYPE_CHECKING:
-    from swath import api
+    from swath import api, io
     from swath.asynchronous import AsyncArray, AsyncGroup
 
 
 def __getattr__(name: str) -> Any:
     """Import what awaits reads once it is asked for: asyncio takes longer to import than all of swath."""
-    if name == "api":
-        import swath.api
-
-        return swath.api
+    if name in ("api", "io"):
+        return importlib.import_module(f"swath.{name}")
     if name in ("AsyncArray", "AsyncGroup"):
         from swath import asynchronous
 
@@ -89,6 +88,7 @@ __all__ = [
     "consolidate_metadata",
     "create_array",
     "create_group",
+    "io",
     "open",
     "open_array",
     "open_group",

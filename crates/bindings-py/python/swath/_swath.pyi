@@ -1107,6 +1107,22 @@ class Awaited:
         """End the reads: what is delivered then is the error of that."""
 
 @final
+class RangeReader:
+    """What reads ranges of objects: see `swath.io.get_ranges`."""
+
+    def __new__(cls, options: dict[str, str], provider: object = None) -> RangeReader: ...
+    def read(
+        self,
+        urls: list[str],
+        which: npt.NDArray[np.uint64],
+        starts: npt.NDArray[np.uint64],
+        lengths: npt.NDArray[np.uint64],
+        out: npt.NDArray[np.uint8] | None = None,
+        coalesce: int | None = None,
+    ) -> npt.NDArray[np.uint8]:
+        """Read ranges into one array of bytes: of each its URL, its first byte, and how many."""
+
+@final
 class OIndex:
     """Selects along each axis by itself, by lists and masks too: `array.oindex[...]`.
 

@@ -178,6 +178,7 @@ impl Lane {
             None => remote_policy(&cost, limits, bridged_share(&window, limits)),
             Some(_) => local_policy(&cost, limits, lends, alignment),
         };
+        let policy = policy.with_merging(window.memory.storage.merging);
         let split_bytes = policy.split_bytes;
         let at_once = locate(&mut window, lends, policy.split_bytes);
         self.split_plan.clear();

@@ -9,7 +9,7 @@ mod keys;
 mod targets;
 
 pub use targets::ReferenceTargets;
-pub(in crate::catalog) use targets::Targets;
+pub(crate) use targets::Targets;
 
 use crate::Error;
 use crate::catalog::Located;

@@ -112,7 +112,7 @@ fn authority(url: &str) -> &str {
 }
 
 /// Targets by number, each opened when it is first asked for.
-pub(in crate::catalog) struct Targets {
+pub(crate) struct Targets {
     targets: Vec<Target>,
     base: ReferenceTargets,
     /// The media of targets that were opened, by id: those of one bucket share one.
@@ -128,7 +128,7 @@ struct Target {
 
 impl Targets {
     /// The targets of these URLs.
-    pub(in crate::catalog) fn new(urls: Vec<String>, base: ReferenceTargets) -> Targets {
+    pub(crate) fn new(urls: Vec<String>, base: ReferenceTargets) -> Targets {
         let target = |url: String| Target { url, object: OnceLock::new() };
         Targets {
             targets: urls.into_iter().map(target).collect(),
@@ -166,7 +166,7 @@ impl Targets {
     /// # Errors
     ///
     /// As [`Targets::object`].
-    pub(in crate::catalog) fn open(&self, url: &str) -> Result<ObjectRef, Error> {
+    pub(crate) fn open(&self, url: &str) -> Result<ObjectRef, Error> {
         Ok(self.cached(self.shared(self.base.open(url)?)))
     }
 
