@@ -45,3 +45,36 @@ def path(tmp_path, values):
 @pytest.fixture
 def array(path):
     return swath.open_array(path)
+
+
+@pytest.fixture(params=[2, 3])
+def zarr_format(request):
+    return request.param
+
+
+@pytest.fixture
+def stored(tmp_path, zarr_format):
+    """A path to the dataset, in chunks, and sharded where the format has shards."""
+    path = str(tmp_path / "dataset.zarr")
+    made = pytest.importorskip("xarray_data", exc_type=ImportError).dataset()
+    encoding = {name: {**made[name].encoding, "chunks": (5, 3, 4)} for name in ("packed", "raw")}
+    if zarr_format == 3:
+        encoding["raw"]["shards"] = (10, 6, 8)
+    made.to_zarr(path, zarr_format=zarr_format, encoding=encoding, consolidated=True)
+    return path
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """The batches that are read: how many arrays, and how many requests."""
+    batch = pytest.importorskip("swath.xarray.batch", exc_type=ImportError)
+    batches = []
+
+    def counted(requests):
+        batches.append((len({request.array for request in requests}), len(requests)))
+        return original(requests)
+
+    original = batch.read_batch
+    for module in ("prefetch", "loading"):
+        monkeypatch.setattr(f"swath.xarray.{module}.read_batch", counted)
+    return batches
