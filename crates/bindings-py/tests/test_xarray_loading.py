@@ -12,6 +12,7 @@ import swath
 xr = pytest.importorskip("xarray")
 
 import swath.xarray  # noqa: E402
+from swath.xarray import batch  # noqa: E402
 from xarray_data import dataset, keys  # noqa: E402
 
 pytestmark = [
@@ -159,3 +160,30 @@ def test_load_within_a_running_loop(stored):
         return found.swath.load()
 
     xr.testing.assert_identical(asyncio.run(one()), xr.open_dataset(stored, engine="zarr"))
+
+
+def test_interrupts_end_a_batch(stored, monkeypatch):
+    found = xr.open_dataset(stored, engine="swath")
+    cancelled = []
+
+    class Watched:
+        def __init__(self, awaited):
+            self.awaited = awaited
+
+        def cancel(self):
+            cancelled.append(self.awaited.cancel())
+
+    class Interrupted(batch._Batch):
+        def start(self, requests):
+            super().start(requests)
+            self._started = [Watched(awaited) for awaited in self._started]
+
+        def finish(self):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(batch, "_Batch", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        swath.xarray.load(found)
+    assert 4 <= len(cancelled)
+    monkeypatch.undo()
+    xr.testing.assert_identical(found.swath.load(), xr.open_dataset(stored, engine="zarr"))

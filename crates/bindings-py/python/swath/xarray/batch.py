@@ -14,7 +14,6 @@ from swath import _swath
 from swath._swath import Array
 
 type Way = Literal["index", "orthogonal", "coordinate"]
-type Result = npt.NDArray[Any] | Exception
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class Request:
         return await self.array.async_array.read(self.index, by=self.way)
 
 
-def read_batch(requests: Sequence[Request]) -> list[Result]:
+def read_batch(requests: Sequence[Request]) -> list[npt.NDArray[Any] | Exception]:
     """Read all that is wanted: whatever is of one array together, and of all arrays at once.
 
     Returns
@@ -58,7 +57,7 @@ class _Batch:
     """Reads that were started, and what they came to."""
 
     def __init__(self, count: int) -> None:
-        self._results: list[Result] = [np.empty(0)] * count
+        self._results: list[npt.NDArray[Any] | Exception] = [np.empty(0)] * count
         self._delivered: SimpleQueue[tuple[list[int], list[Any]]] = SimpleQueue()
         self._started: list[_swath.Awaited] = []
 
@@ -87,7 +86,7 @@ class _Batch:
     def _deliverer(self, numbers: list[int]) -> Callable[[list[Any]], None]:
         return lambda results: self._delivered.put((numbers, results))
 
-    def finish(self) -> list[Result]:
+    def finish(self) -> list[npt.NDArray[Any] | Exception]:
         """Wait for all that was started."""
         for _ in self._started:
             numbers, results = self._delivered.get()
@@ -101,7 +100,7 @@ class _Batch:
             awaited.cancel()
 
 
-def _result_of(read: Callable[[], npt.NDArray[Any]]) -> Result:
+def _result_of(read: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any] | Exception:
     try:
         return read()
     except Exception as error:
