@@ -12,11 +12,13 @@ mod array_access;
 mod array_iterator;
 mod awaited;
 mod cache;
+mod chunk_codec;
 mod chunk_sizes;
 mod conversion;
 mod create;
 mod credentials;
 mod deliveries;
+mod described;
 mod dtype;
 mod errors;
 mod fancy;
@@ -29,6 +31,7 @@ mod indexers;
 mod info;
 mod interpreter;
 mod json;
+mod key_store;
 mod location;
 mod open;
 mod opened;
@@ -60,7 +63,11 @@ mod module {
     #[pymodule_export]
     use crate::cache::flush_caches;
     #[pymodule_export]
+    use crate::chunk_codec::ChunkCodec;
+    #[pymodule_export]
     use crate::create::{consolidate_metadata, create_array, create_group};
+    #[pymodule_export]
+    use crate::described::described;
     #[pymodule_export]
     use crate::file_access::set_file_access;
     #[pymodule_export]
@@ -71,6 +78,8 @@ mod module {
     use crate::info::Info;
     #[pymodule_export]
     use crate::interpreter::end;
+    #[pymodule_export]
+    use crate::key_store::KeyStore;
     #[pymodule_export]
     use crate::open::{open, open_array, open_group, reopen, reopen_url};
     #[pymodule_export]

@@ -5,6 +5,7 @@ use crate::cache::{CacheArguments, CacheFreshness, CacheSettings, CacheSize, Por
 use crate::create;
 use crate::errors::{Class, error, raised, raised_about};
 use crate::group::Group;
+use crate::key_store::KeyStore;
 use crate::location::{Access, Location};
 use crate::references::TextReferences;
 use crate::remote::{Portable, Remote, TextOptions, archive_of, without_credentials};
@@ -297,6 +298,7 @@ fn unopened(py: Python<'_>, kind: &str, location: Location) -> PyResult<Py<PyAny
     match kind {
         "array" => Array::unopened(location).into_py_any(py),
         "group" => Group::unopened(location).into_py_any(py),
+        "keys" => KeyStore::at(location).into_py_any(py),
         _ => Err(error(py, Class::Invalid, &format!("a pickle of kind {kind:?}"), &location.name())),
     }
 }

@@ -1,0 +1,193 @@
+"""Reads of zarr-python's arrays that swath does from storage by itself."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from zarr.codecs._v2 import V2Codec
+from zarr.core.array_spec import ArraySpec
+from zarr.core.buffer import NDBuffer, cpu, default_buffer_prototype
+from zarr.core.chunk_key_encodings import DefaultChunkKeyEncoding, V2ChunkKeyEncoding
+from zarr.core.metadata import ArrayV2Metadata
+from zarr.core.metadata.v3 import RegularChunkGridMetadata
+from zarr.storage import FsspecStore, LocalStore, ObjectStore, StorePath, ZipStore
+from zarr.storage._fsspec import ALLOWED_EXCEPTIONS
+
+from swath._swath import Array, _described
+from swath.errors import SwathError
+from swath.zarr.batch import Box, Grid, Item, Pieces, selection_of
+from swath.zarr.chunks import Refused, named, require_dtype, require_known
+from swath.zarr.store import SwathStore
+
+if TYPE_CHECKING:
+    from zarr.abc.codec import Codec
+    from zarr.core.metadata import ArrayMetadata
+
+
+@dataclass
+class Read:
+    """One read of swath's that does what a batch asks for."""
+
+    array: Array
+    selection: Box | Pieces
+    out: npt.NDArray[Any]
+    drop_axes: tuple[int, ...]
+    # Of the output, where storage is local; else more than is read on an event loop.
+    bytes_here: float
+
+    def run(self) -> None:
+        """Read."""
+        self.selection.read(self.array, self.out, self.drop_axes)
+
+
+class NativeArray:
+    """What swath knows of an array of zarr-python's: its metadata, and the same array natively once it was read."""
+
+    def __init__(self, metadata: ArrayMetadata) -> None:
+        self.metadata = metadata
+        self.grid = grid_of(metadata)
+        # The dtypes for which there is a native array, and what was refused.
+        self.known: dict[Hashable, Refused | None] = {}
+        self.arrays: dict[Hashable, tuple[Array | None, Any]] = {}
+        self.shape = list(metadata.shape)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"metadata": self.metadata}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["metadata"])  # type: ignore[misc]
+
+    def require_native(self, codecs: Sequence[Codec], spec: ArraySpec) -> None:
+        """Raise `Refused` where swath has no native way for an array's chunks."""
+        key = spec.prototype
+        if key not in self.known:
+            self.known[key] = self.refusal(tuple(codecs), spec)
+        refused = self.known[key]
+        if refused is not None:
+            raise refused
+
+    def refusal(self, codecs: Sequence[Codec], spec: ArraySpec) -> Refused | None:
+        """Return why swath has no native way for an array's chunks; None where it has."""
+        prototype = spec.prototype
+        try:
+            for codec in codecs:
+                require_known(codec)
+            for kind, base in ((prototype.buffer, cpu.Buffer), (prototype.nd_buffer, cpu.NDBuffer)):
+                if not issubclass(kind, base):
+                    raise Refused(f"buffers of class {named(kind)}")
+            array = _described("memory://", "", self.document(self.metadata.shape))
+            require_dtype(spec, array.dtype)
+        except Refused as refused:
+            return refused
+        except (SwathError, TypeError, ValueError) as error:
+            return Refused(str(error))
+        return None
+
+    def document(self, shape: Sequence[int]) -> str:
+        """Return the metadata in JSON, without what reads do not need, for another shape."""
+        name = ".zarray" if isinstance(self.metadata, ArrayV2Metadata) else "zarr.json"
+        found = json.loads(self.metadata.to_buffer_dict(default_buffer_prototype())[name].to_bytes())
+        found.pop("attributes", None)
+        found["shape"] = list(shape)
+        return json.dumps(found)
+
+    def reader(self, batch: Sequence[Item], out: NDBuffer, drop_axes: tuple[int, ...]) -> Read | None:
+        """Return the native read of a batch; None where its bytes are to come through the store's own methods."""
+        first, spec, *_ = batch[0]
+        if (
+            self.grid is None
+            or type(first) is not StorePath
+            or type(out) is not cpu.NDBuffer
+            or spec.prototype != CPU
+            or not spec.config.read_missing_chunks
+        ):
+            return None
+        place = place_of(first.store)
+        if place is None:
+            return None
+        selection = selection_of(batch, self.grid, out.shape, drop_axes)
+        if selection is None:
+            return None
+        array = self.array(place, selection)
+        memory = out.as_numpy_array()
+        if array is None or memory.dtype.newbyteorder("=") != array.dtype:
+            return None
+        bytes_here = memory.nbytes if place.is_local else math.inf
+        return Read(array, selection, memory, drop_axes, bytes_here)
+
+    def array(self, place: Place, selection: Box | Pieces) -> Array | None:
+        """Return the array natively; None where its storage cannot be read."""
+        # It may have been resized: what matters here is that what is asked for lies in it.
+        if any(length < end for length, end in zip(self.shape, selection.ends, strict=True)):
+            self.shape = [max(pair) for pair in zip(self.shape, selection.ends, strict=True)]
+            self.arrays.clear()
+        key = (place.key, selection.path)
+        if key not in self.arrays:
+            try:
+                array = _described(place.store, selection.path, self.document(self.shape))
+            except SwathError:
+                array = None
+            # The store is kept, so that no other one gets its number.
+            self.arrays[key] = (array, place.keep)
+        return self.arrays[key][0]
+
+
+CPU = default_buffer_prototype()
+
+
+def grid_of(metadata: ArrayMetadata) -> Grid | None:
+    """Return where an array's chunks lie, and how their keys are made; None where that is not zarr-python's own."""
+    if isinstance(metadata, ArrayV2Metadata):
+        return Grid(metadata.chunks, None, metadata.dimension_separator)
+    encoding = metadata.chunk_key_encoding
+    if type(metadata.chunk_grid) is not RegularChunkGridMetadata:
+        return None
+    if type(encoding) is DefaultChunkKeyEncoding:
+        return Grid(metadata.chunk_grid.chunk_shape, "c", encoding.separator)
+    if type(encoding) is V2ChunkKeyEncoding:
+        return Grid(metadata.chunk_grid.chunk_shape, None, encoding.separator)
+    return None
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a store that swath knows is."""
+
+    key: Hashable
+    # What `swath.open` takes.
+    store: Any
+    keep: Any
+    is_local: bool
+
+
+METHODS = frozenset({"get", "get_partial_values", "get_ranges", "get_sync"})
+
+
+def place_of(store: Any) -> Place | None:
+    """Return where a store is; None of classes that may do more than read what is there."""
+    # What was put in place of a method is the user's to be called.
+    if not vars(store).keys().isdisjoint(METHODS):
+        return None
+    kind = type(store)
+    if kind is LocalStore:
+        root = str(store.root)
+        if not root.startswith("/"):
+            root = os.path.abspath(root)  # noqa: PTH100, pathlib takes ten times as long
+        return Place(root, root, None, True)
+    if kind is SwathStore:
+        keys = store._keys
+        return Place(("swath", id(keys)), keys, keys, not keys.is_remote)
+    if kind is ObjectStore:
+        return Place(("object", id(store.store)), store, store.store, False)
+    if kind is FsspecStore and store.allowed_exceptions == ALLOWED_EXCEPTIONS:
+        return Place(("fsspec", id(store.fs), store.path), store, store.fs, False)
+    if kind is ZipStore and store.read_only and store.path is not None:
+        return Place(("zip", str(store.path)), store, None, True)
+    return None
