@@ -12,6 +12,7 @@ mod array_access;
 mod array_iterator;
 mod awaited;
 mod cache;
+mod chunk_batch;
 mod chunk_codec;
 mod chunk_sizes;
 mod conversion;
@@ -62,6 +63,8 @@ mod module {
     use crate::awaited::{Awaited, Request};
     #[pymodule_export]
     use crate::cache::flush_caches;
+    #[pymodule_export]
+    use crate::chunk_batch::ChunkGrid;
     #[pymodule_export]
     use crate::chunk_codec::ChunkCodec;
     #[pymodule_export]

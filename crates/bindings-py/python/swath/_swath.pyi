@@ -1458,6 +1458,90 @@ def open_group(
     ('latitude', 'longitude', 't2m')
     """
 
+@final
+class ChunkCodec:
+    """The codecs of metadata in JSON, for chunks that are given as bytes."""
+
+    def __init__(self, document: str) -> None: ...
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of decoded chunks."""
+
+    def decode(self, chunks: list[npt.NDArray[np.uint8]], out: npt.NDArray[Any]) -> None:
+        """Decode chunks, each a contiguous array of uint8, into an array of shape (n, *chunk)."""
+
+    def encode(self, chunks: list[npt.NDArray[np.uint8]]) -> list[bytes]:
+        """Encode chunks, each given as the contiguous uint8 view of its elements in C order."""
+
+@final
+class ChunkGrid:
+    """Where chunks of one shape lie, and how their keys are made."""
+
+    def __init__(self, extents: Sequence[int], prefix: str | None, separator: str) -> None: ...
+    @property
+    def extents(self) -> list[int]:
+        """Elements of a chunk along each axis."""
+
+    def place(self, path: str) -> tuple[str, list[int]] | None:
+        """Return an array's path and a chunk's coordinates, from the chunk's path; None for other paths."""
+
+    def box_of(
+        self, batch: list[Any], shape: Sequence[int]
+    ) -> tuple[str, list[int], tuple[int | slice, ...]] | None:
+        """Return the one selection by integers and slices that a batch of zarr-python's comes to.
+
+        The array's path, where the last chunk ends along each axis, and the index. None where it comes to no
+        such selection, or to one that does not fill an output of this shape.
+        """
+
+@final
+class KeyStore:
+    """A store as keys and bytes; local directories are made when they are first written to."""
+
+    def __init__(
+        self,
+        store: str | PathLike[str] | object,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> None: ...
+    @property
+    def name(self) -> str:
+        """What the store is called: its directory, or its URL without credentials."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is behind a network, or in an archive."""
+
+    def get(self, wanted: list[tuple[str, int | None, int | None]]) -> list[bytes | None]:
+        """Return what keys hold, between two offsets; None where nothing is stored.
+
+        All without offsets, from the first offset on without a second, and so many bytes at the end without
+        a first.
+        """
+
+    def put(self, key: str, value: npt.NDArray[np.uint8], if_absent: bool) -> None:
+        """Write what a key holds; with `if_absent` only where nothing is stored."""
+
+    def delete(self, key: str) -> None:
+        """Remove what a key holds, if it holds something."""
+
+    def delete_below(self, path: str) -> None:
+        """Remove all keys below a path."""
+
+    def size(self, key: str) -> int | None:
+        """Return how many bytes a key holds; None where nothing is stored."""
+
+    def names(self, path: str) -> list[str]:
+        """Return the names of what lies directly below a path."""
+
+    def keys(self, path: str) -> list[tuple[str, int]]:
+        """Return all keys below a path, each with how many bytes it holds."""
+
+    def ensure(self, create: bool) -> None:
+        """Make sure that the directory of a local store is there; `create` makes it."""
+
+def _described(store: str | PathLike[str] | object, path: str, document: str) -> Array:
+    """Make the array that metadata in JSON describes, at a path of a store; nothing is read."""
+
 def _end() -> None:
     """Have other threads end what they read and write, and wait for them; swath does so when Python ends."""
 

@@ -20,7 +20,7 @@ from swath.errors import InvalidError, UnsupportedError
 type Bytes = npt.NDArray[np.uint8]
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818, it is no error
     """There is no native way; the message says why."""
 
 
@@ -42,7 +42,8 @@ class Chunks:
         self.codec.decode([bytes_of(chunk.as_numpy_array()) for chunk in chunks], found)
         found = found.astype(self.dtype, copy=False)
         return [
-            spec.prototype.nd_buffer.from_ndarray_like(found[number, ...]) for number, spec in enumerate(specs)
+            spec.prototype.nd_buffer.from_ndarray_like(found[number, ...])
+            for number, spec in enumerate(specs)
         ]
 
     def encode(self, chunks: Sequence[NDBuffer], specs: Sequence[ArraySpec]) -> list[Buffer]:
@@ -51,7 +52,9 @@ class Chunks:
         for array in arrays:
             if array.shape != self.shape or array.dtype.newbyteorder("=") != self.codec.dtype:
                 raise Refused(f"a chunk of shape {array.shape} and dtype {array.dtype}")
-        encoded = self.codec.encode([bytes_of(array.astype(self.codec.dtype, copy=False)) for array in arrays])
+        encoded = self.codec.encode(
+            [bytes_of(array.astype(self.codec.dtype, copy=False)) for array in arrays]
+        )
         return [spec.prototype.buffer.from_bytes(chunk) for spec, chunk in zip(specs, encoded, strict=True)]
 
 
@@ -108,7 +111,7 @@ def v3_document(codecs: Sequence[Codec], spec: ArraySpec, shape: list[int]) -> d
 
 
 def require_dtype(spec: ArraySpec, found: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype that zarr-python has elements as; refuse it unless swath has the same, whatever the byte order."""
+    """Return zarr-python's dtype; refuse it unless swath has the same, whatever the byte order."""
     wanted: np.dtype[Any] = spec.dtype.to_native_dtype()
     if wanted.hasobject or wanted.kind == "T":
         raise Refused(f"elements of any length, which are {wanted}")
@@ -118,7 +121,7 @@ def require_dtype(spec: ArraySpec, found: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def require_known(codec: Codec) -> None:
-    """Refuse codecs that are not exactly zarr-python's and numcodecs' own: others may have been put in their place."""
+    """Refuse codecs but zarr-python's and numcodecs' own: others may have been put in their place."""
     if type(codec) is V2Codec:
         parts: Iterable[Any] = (*(codec.filters or ()), *([codec.compressor] if codec.compressor else []))
         for part in parts:

@@ -79,7 +79,8 @@ def report() -> Report:
 def fall_back(name: str, reason: str, detail: str = "", *, is_known: bool) -> None:
     """Note that a batch of an array goes to zarr-python's own pipeline.
 
-    It is warned of unless the array is known to do so. With ``strict``, an `UnsupportedError` is raised instead.
+    It is warned of unless the array is known to do so. With ``strict``, an `UnsupportedError` is raised
+    instead.
     """
     message = f"{name}: {NOT_NATIVE}: {reason}{': ' if detail else ''}{detail}"
     note(reason, message)

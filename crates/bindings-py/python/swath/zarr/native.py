@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
-from zarr.codecs._v2 import V2Codec
 from zarr.core.array_spec import ArraySpec
 from zarr.core.buffer import NDBuffer, cpu, default_buffer_prototype
 from zarr.core.chunk_key_encodings import DefaultChunkKeyEncoding, V2ChunkKeyEncoding
@@ -20,9 +18,9 @@ from zarr.core.metadata.v3 import RegularChunkGridMetadata
 from zarr.storage import FsspecStore, LocalStore, ObjectStore, StorePath, ZipStore
 from zarr.storage._fsspec import ALLOWED_EXCEPTIONS
 
-from swath._swath import Array, _described
+from swath._swath import Array, ChunkGrid, _described
 from swath.errors import SwathError
-from swath.zarr.batch import Box, Grid, Item, Pieces, selection_of
+from swath.zarr.batch import Box, Item, Pieces, selection_of
 from swath.zarr.chunks import Refused, named, require_dtype, require_known
 from swath.zarr.store import SwathStore
 
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from zarr.core.metadata import ArrayMetadata
 
 
-@dataclass
+@dataclass(slots=True)
 class Read:
     """One read of swath's that does what a batch asks for."""
 
@@ -48,15 +46,20 @@ class Read:
 
 
 class NativeArray:
-    """What swath knows of an array of zarr-python's: its metadata, and the same array natively once it was read."""
+    """What swath knows of an array of zarr-python's, and once it was read the same array natively."""
 
     def __init__(self, metadata: ArrayMetadata) -> None:
         self.metadata = metadata
         self.grid = grid_of(metadata)
-        # The dtypes for which there is a native array, and what was refused.
-        self.known: dict[Hashable, Refused | None] = {}
+        # By the classes of buffers, why there is no native way.
+        self.known: dict[Hashable, str | None] = {}
         self.arrays: dict[Hashable, tuple[Array | None, Any]] = {}
-        self.shape = list(metadata.shape)
+        # Whole chunks.
+        extents = self.grid.extents if self.grid is not None else [1] * len(metadata.shape)
+        self.shape = [
+            -(-length // max(extent, 1)) * extent
+            for length, extent in zip(metadata.shape, extents, strict=True)
+        ]
 
     def __getstate__(self) -> dict[str, Any]:
         return {"metadata": self.metadata}
@@ -64,17 +67,15 @@ class NativeArray:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["metadata"])  # type: ignore[misc]
 
-    def require_native(self, codecs: Sequence[Codec], spec: ArraySpec) -> None:
-        """Raise `Refused` where swath has no native way for an array's chunks."""
+    def refused(self, codecs: Iterable[Codec], spec: ArraySpec) -> str | None:
+        """Return why swath has no native way for an array's chunks; None where it has."""
         key = spec.prototype
         if key not in self.known:
             self.known[key] = self.refusal(tuple(codecs), spec)
-        refused = self.known[key]
-        if refused is not None:
-            raise refused
+        return self.known[key]
 
-    def refusal(self, codecs: Sequence[Codec], spec: ArraySpec) -> Refused | None:
-        """Return why swath has no native way for an array's chunks; None where it has."""
+    def refusal(self, codecs: Sequence[Codec], spec: ArraySpec) -> str | None:
+        """Find that out."""
         prototype = spec.prototype
         try:
             for codec in codecs:
@@ -84,10 +85,8 @@ class NativeArray:
                     raise Refused(f"buffers of class {named(kind)}")
             array = _described("memory://", "", self.document(self.metadata.shape))
             require_dtype(spec, array.dtype)
-        except Refused as refused:
-            return refused
-        except (SwathError, TypeError, ValueError) as error:
-            return Refused(str(error))
+        except (Refused, SwathError, TypeError, ValueError) as error:
+            return str(error)
         return None
 
     def document(self, shape: Sequence[int]) -> str:
@@ -98,8 +97,8 @@ class NativeArray:
         found["shape"] = list(shape)
         return json.dumps(found)
 
-    def reader(self, batch: Sequence[Item], out: NDBuffer, drop_axes: tuple[int, ...]) -> Read | None:
-        """Return the native read of a batch; None where its bytes are to come through the store's own methods."""
+    def reader(self, batch: list[Item], out: NDBuffer, drop_axes: tuple[int, ...]) -> Read | None:
+        """Return the native read of a batch; None where bytes are to come through the store's methods."""
         first, spec, *_ = batch[0]
         if (
             self.grid is None
@@ -125,38 +124,45 @@ class NativeArray:
     def array(self, place: Place, selection: Box | Pieces) -> Array | None:
         """Return the array natively; None where its storage cannot be read."""
         # It may have been resized: what matters here is that what is asked for lies in it.
-        if any(length < end for length, end in zip(self.shape, selection.ends, strict=True)):
-            self.shape = [max(pair) for pair in zip(self.shape, selection.ends, strict=True)]
+        shape = self.shape
+        if any(length < end for length, end in zip(shape, selection.ends, strict=True)):
+            self.shape = shape = [max(pair) for pair in zip(shape, selection.ends, strict=True)]
             self.arrays.clear()
         key = (place.key, selection.path)
-        if key not in self.arrays:
+        known = self.arrays.get(key)
+        if known is None:
             try:
-                array = _described(place.store, selection.path, self.document(self.shape))
+                array = _described(place.store, selection.path, self.document(shape))
             except SwathError:
                 array = None
+            if PLACES_MAX <= len(self.arrays):
+                self.arrays.clear()
             # The store is kept, so that no other one gets its number.
-            self.arrays[key] = (array, place.keep)
-        return self.arrays[key][0]
+            known = self.arrays[key] = (array, place.keep)
+        return known[0]
 
+
+# Stores that are known of one array: those that are moved, or made anew, leave others behind.
+PLACES_MAX = 8
 
 CPU = default_buffer_prototype()
 
 
-def grid_of(metadata: ArrayMetadata) -> Grid | None:
-    """Return where an array's chunks lie, and how their keys are made; None where that is not zarr-python's own."""
+def grid_of(metadata: ArrayMetadata) -> ChunkGrid | None:
+    """Return how keys of chunks are made; None where that is not one of zarr-python's own ways."""
     if isinstance(metadata, ArrayV2Metadata):
-        return Grid(metadata.chunks, None, metadata.dimension_separator)
+        return ChunkGrid(metadata.chunks, None, metadata.dimension_separator)
     encoding = metadata.chunk_key_encoding
     if type(metadata.chunk_grid) is not RegularChunkGridMetadata:
         return None
     if type(encoding) is DefaultChunkKeyEncoding:
-        return Grid(metadata.chunk_grid.chunk_shape, "c", encoding.separator)
+        return ChunkGrid(metadata.chunk_grid.chunk_shape, "c", encoding.separator)
     if type(encoding) is V2ChunkKeyEncoding:
-        return Grid(metadata.chunk_grid.chunk_shape, None, encoding.separator)
+        return ChunkGrid(metadata.chunk_grid.chunk_shape, None, encoding.separator)
     return None
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Place:
     """Where a store that swath knows is."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
@@ -34,13 +34,13 @@ type Writes = Iterable[tuple[ByteSetter, ArraySpec, SelectorTuple, SelectorTuple
 
 PATH = "swath.zarr.CodecPipeline"
 
-# Decoded bytes of chunks that are in hand at once, where they come through a store's own methods; and of groups of so
-# many, one is decoded while the next arrives.
+# Decoded bytes of chunks that are in hand at once, where they come through a store's own methods; and how many
+# groups of so many, of which one is decoded while the next arrives.
 GROUP_BYTES_MAX = 32 << 20
 GROUPS = 2
 
-# Bytes that are decoded, or read from local storage, on the event loop's own thread: going to another one costs about
-# as much.
+# Bytes that are decoded, or read from local storage, on the event loop's own thread: going to another one costs
+# about as much.
 INLINE_BYTES_MAX = 256 << 10
 
 
@@ -143,19 +143,25 @@ class SwathCodecPipeline(BatchedCodecPipeline):
                 results[number] = result
         return results
 
-    async def _run(self, given: Sequence[Any], specs: Sequence[ArraySpec], what: str) -> Iterable[Any]:
+    async def _run(self, given: Sequence[Any], specs: Sequence[ArraySpec], what: str) -> Sequence[Any]:
         try:
             chunks = self._chunks(specs[0])
-            work = getattr(chunks, what)
+            work: Callable[..., Sequence[Any]] = getattr(chunks, what)
             is_small = chunks.dtype.itemsize * len(given) * size(specs[0]) <= INLINE_BYTES_MAX
             done = work(given, specs) if is_small else await asyncio.to_thread(work, given, specs)
         except Refused:
-            return await getattr(super(), what)(zip(given, specs, strict=True))
+            return await self._run_by_zarr(given, specs, what)
         except FAILURES as error:
-            note(f"native {what[:-1]}ing failed", str(error))
-            return await getattr(super(), what)(zip(given, specs, strict=True))
+            note(f"native {what.removesuffix('e')}ing failed", str(error))
+            return await self._run_by_zarr(given, specs, what)
         count(f"{what}d", len(given))
         return done
+
+    async def _run_by_zarr(
+        self, given: Sequence[Any], specs: Sequence[ArraySpec], what: str
+    ) -> Sequence[Any]:
+        own = super().decode if what == "decode" else super().encode
+        return list(await own(zip(given, specs, strict=True)))
 
     def _chunks(self, spec: ArraySpec) -> Chunks:
         """Return the native codecs of chunks; `Refused` where there are none."""
@@ -176,12 +182,10 @@ class SwathCodecPipeline(BatchedCodecPipeline):
         # A pipeline of no array is one within shards: that of the array has noted it.
         if self._array is None:
             return False
-        try:
-            self._array.require_native(tuple(self), batch[0][1])
-        except Refused as refused:
-            self._fall_back(batch, str(refused))
-            return True
-        return False
+        refused = self._array.refused(self, batch[0][1])
+        if refused is not None:
+            self._fall_back(batch, refused)
+        return refused is not None
 
     def _fall_back(self, batch: Sequence[tuple[Any, ...]], reason: str, detail: str = "") -> None:
         fall_back(str(batch[0][0]), reason, detail, is_known=self._has_warned)
@@ -228,7 +232,7 @@ def enable(*, strict: bool = False) -> ConfigSet:
     Parameters
     ----------
     strict : bool, default False
-        Whether what swath has no native way for is an error instead of being left to zarr-python's own pipeline.
+        Whether what swath has no native way for is an error, and not left to zarr-python's own pipeline.
 
     Returns
     -------

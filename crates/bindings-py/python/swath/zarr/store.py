@@ -20,13 +20,14 @@ from zarr.core.buffer import Buffer, BufferPrototype, default_buffer_prototype
 from swath._swath import KeyStore
 
 type Wanted = tuple[str, int | None, int | None]
+type Sized = list[tuple[str, int]]
 
 
 class SwathStore(Store):
     """A store of zarr-python's whose bytes swath reads and writes: wherever `swath.open` reads from.
 
-    Reads of many keys or ranges are one batch of swath's, which merges neighbours where that pays. Zip archives and
-    references can be read only. A pickle holds the URL without secrets: see `swath.open`.
+    Reads of many keys or ranges are one batch of swath's, which merges neighbours where that pays. Zip
+    archives and references can be read only. A pickle holds the URL without secrets: see `swath.open`.
 
     Parameters
     ----------
@@ -158,7 +159,8 @@ class SwathStore(Store):
         self._check_writable()
         if not isinstance(value, Buffer):
             raise TypeError(
-                f"SwathStore.set(): `value` must be a Buffer instance. Got an instance of {type(value)} instead."
+                f"SwathStore.set(): `value` must be a Buffer instance. "
+                f"Got an instance of {type(value)} instead."
             )
         content = np.ascontiguousarray(value.as_numpy_array()).reshape(-1).view(np.uint8)
         self._keys.put(key, content, if_absent)
@@ -265,7 +267,7 @@ class SwathStore(Store):
         for name in await asyncio.to_thread(self._keys.names, prefix.strip("/")):
             yield name
 
-    async def _below(self, prefix: str) -> list[tuple[str, int]]:
+    async def _below(self, prefix: str) -> Sized:
         """Return the keys that begin with a prefix, and how many bytes they hold."""
         await self._ensure_open()
         path = prefix.rpartition("/")[0]
