@@ -3,6 +3,7 @@
 
 VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
+ZARR_SUITE_VENV := .tools/zarr-suite/venv
 WHEEL_CRATES := ioengine codecs zarr-front swath bindings-py
 WHEEL_SOURCES := Cargo.toml Cargo.lock $(shell find $(WHEEL_CRATES:%=crates/%) -type f \
 	-not -path '*/tests/*' -not -path '*/target/*' \
@@ -24,7 +25,7 @@ MATURIN := $(VENV_PYTHON) -m maturin build --quiet --locked --release \
 	--manifest-path crates/bindings-py/Cargo.toml --interpreter $(VENV_PYTHON)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-seviri test test-rust test-python test-cloud test-full lint fuzz-smoke fuzz-full wheel bench bench-quick bench-prepare bench-readers \
+.PHONY: help demo demo-seviri test test-rust test-python test-cloud test-zarr test-zarr-full test-full lint fuzz-smoke fuzz-full wheel bench bench-quick bench-prepare bench-readers \
 	bench-cloud bench-cloud-quick bench-cloud-readers bench-writing \
 	instructions instructions-update clean
 
@@ -50,7 +51,13 @@ test-cloud: ## every test of cloud reads, against every server (installs the Azu
 	scripts/install-azurite
 	SWATH_CLOUD_TESTS=all cargo test --locked -p swath-cloud-testing
 
-test-full: test fuzz-full ## every test, many more writes, killed ones among them, and each fuzz target for FUZZ_FULL_SECONDS (60)
+test-zarr: $(ZARR_SUITE_VENV)/.wheel ## zarr-python's own tests of pipelines, codecs, indexing and stores, with swath's
+	scripts/zarr-suite $(ZARR_SUITE_VENV) named
+
+test-zarr-full: $(ZARR_SUITE_VENV)/.wheel ## all of zarr-python's own tests, with swath's pipeline as the default
+	scripts/zarr-suite $(ZARR_SUITE_VENV) all
+
+test-full: test test-zarr-full fuzz-full ## every test, many more writes, killed ones among them, and each fuzz target for FUZZ_FULL_SECONDS (60)
 	SWATH_KILLS=200 cargo test --locked -p swath-zarr-front --test it killed_writers
 	SWATH_CASES=20000 $(VENV_PYTHON) -m pytest crates/bindings-py/tests/test_writing_selections.py -k both_write
 
@@ -135,6 +142,15 @@ $(VENV)/.wheel: $(VENV)/.demo-requirements $(WHEEL_SOURCES)
 	rm -f $(WHEEL_FOLDER)/swath-*.whl
 	$(MATURIN) --out $(WHEEL_FOLDER)
 	$(PIP) install --force-reinstall --no-deps $(WHEEL_FOLDER)/swath-*.whl
+	@touch $@
+
+# zarr-python's tests need other versions of their tools than ours.
+$(ZARR_SUITE_VENV)/.wheel: $(VENV)/.wheel python/requirements-zarr-suite.txt python/constraints.txt
+	scripts/make-venv $(ZARR_SUITE_VENV)
+	$(ZARR_SUITE_VENV)/bin/python -m pip --disable-pip-version-check --quiet install \
+		-r python/requirements-zarr-suite.txt -c python/constraints.txt
+	$(ZARR_SUITE_VENV)/bin/python -m pip --disable-pip-version-check --quiet install \
+		--force-reinstall --no-deps $(WHEEL_FOLDER)/swath-*.whl
 	@touch $@
 
 benches/peers/%/.venv/.requirements: benches/peers/%/requirements.txt scripts/make-venv scripts/find-python

@@ -95,14 +95,14 @@ def test_reads_and_writes_are_those_of_zarr_python(tmp_path, kind, layout):
     print("SWATH_SEED", seed)
     rng = random.Random(seed)
     store = LocalStore(tmp_path) if kind == "local" else MemoryStore()
-    for number, dtype in enumerate(DTYPES):
+    for number, dtype in enumerate(rng.sample(DTYPES, 2)):
         shape = (10, 11, 12)
         options = LAYOUTS[layout]
         for name in ("mine", "own"):
             zarr.create_array(store, name=f"{name}{number}", shape=shape, dtype=dtype, **options)
         mine, theirs = zarr.open_array(store, path=f"mine{number}"), own(store, f"own{number}")
         assert type(mine.async_array.codec_pipeline) is swath.zarr.CodecPipeline
-        for step in range(4):
+        for step in range(3):
             for way, selection in selections(rng, shape):
                 found = getattr(mine, f"get_{way}_selection")(selection)
                 wanted = getattr(theirs, f"get_{way}_selection")(selection)
@@ -166,7 +166,7 @@ def test_subclasses_and_wrappers_are_asked_for_their_bytes(written):
 
     patched.get = get
     for store in (Subclass(folder), LoggingStore(LocalStore(folder)), patched):
-        array = zarr.open_array(store, path="x/y", mode="r")
+        array = zarr.open_array(store, path="x/y", mode="r+")
         with Counted() as counted:
             np.testing.assert_array_equal(array[3:17, ::3], values[3:17, ::3])
         assert (counted.native_reads, counted.fallbacks) == (0, 0), store
