@@ -15,6 +15,9 @@ pub(crate) struct ChunkGrid {
     separator: char,
 }
 
+/// An array's path, where the last chunk ends along each axis, and an index.
+type FoundBox<'py> = (String, Vec<u64>, Bound<'py, PyTuple>);
+
 #[pymethods]
 impl ChunkGrid {
     #[new]
@@ -36,7 +39,7 @@ impl ChunkGrid {
         py: Python<'py>,
         batch: &Bound<'py, PyList>,
         shape: Vec<u64>,
-    ) -> PyResult<Option<(String, Vec<u64>, Bound<'py, PyTuple>)>> {
+    ) -> PyResult<Option<FoundBox<'py>>> {
         let Some((path, axes)) = self.axes(batch)? else { return Ok(None) };
         let (mut ends, mut index, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
         for (axis, extent) in axes.iter().zip(&self.extents) {

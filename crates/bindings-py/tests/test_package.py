@@ -87,7 +87,7 @@ swath._swath.PointIndex
 swath._swath.PointList
 swath._swath._reopen
 swath._swath._reopen_url
-swath\.(io|options|xarray\.\w+)\.[A-Z]\w+
+swath\.(io|options|xarray\.\w+|zarr\.\w+)\.[A-Z]\w+
 """
 
 

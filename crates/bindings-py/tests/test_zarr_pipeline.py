@@ -183,7 +183,9 @@ def test_what_has_no_native_way_warns_once_and_is_counted(tmp_path):
     name = f"{OwnBytes.__module__}.{OwnBytes.__qualname__}"
     try:
         with zarr.config.set({"codecs.bytes": name}):
-            array = zarr.create_array(tmp_path / "a", shape=(6,), chunks=(2,), dtype="i4", serializer=OwnBytes())
+            array = zarr.create_array(
+                tmp_path / "a", shape=(6,), chunks=(2,), dtype="i4", serializer=OwnBytes()
+            )
             with Counted() as counted, pytest.warns(swath.zarr.FallbackWarning, match="OwnBytes") as caught:
                 array[...] = 3
                 assert array[...].tolist() == [3] * 6

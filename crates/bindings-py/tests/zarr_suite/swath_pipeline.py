@@ -9,7 +9,7 @@ import os
 os.environ["ZARR_CODEC_PIPELINE__PATH"] = "swath.zarr.CodecPipeline"
 
 DESELECTED = {
-    # They put a method of zarr-python's own shard index in the place of another, which native reads do not call.
+    # They replace a method of zarr-python's own shard index, which native reads do not call.
     "test_sharding_partial_shard_read__index_chunk_slice_fails[local-start]",
     "test_sharding_partial_shard_read__index_chunk_slice_fails[local-end]",
 }

@@ -34,13 +34,13 @@ type Writes = Iterable[tuple[ByteSetter, ArraySpec, SelectorTuple, SelectorTuple
 
 PATH = "swath.zarr.CodecPipeline"
 
-# Decoded bytes of chunks that are in hand at once, where they come through a store's own methods; and how many
-# groups of so many, of which one is decoded while the next arrives.
+# Decoded bytes of a group of chunks that come through a store's own methods, and groups that are in hand at
+# once: one is decoded while the next arrives.
 GROUP_BYTES_MAX = 32 << 20
 GROUPS = 2
 
-# Bytes that are decoded, or read from local storage, on the event loop's own thread: going to another one costs
-# about as much.
+# Bytes that are decoded, or read from local storage, on the event loop's own thread: going to another one
+# takes about as long.
 INLINE_BYTES_MAX = 256 << 10
 
 
