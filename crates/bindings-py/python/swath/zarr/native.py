@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 from zarr.core.array_spec import ArraySpec
-from zarr.core.buffer import NDBuffer, cpu, default_buffer_prototype
+from zarr.core.buffer import NDBuffer, cpu
 from zarr.core.chunk_key_encodings import DefaultChunkKeyEncoding, V2ChunkKeyEncoding
 from zarr.core.metadata import ArrayV2Metadata
 from zarr.core.metadata.v3 import RegularChunkGridMetadata
@@ -92,7 +92,7 @@ class NativeArray:
     def document(self, shape: Sequence[int]) -> str:
         """Return the metadata in JSON, without what reads do not need, for another shape."""
         name = ".zarray" if isinstance(self.metadata, ArrayV2Metadata) else "zarr.json"
-        found = json.loads(self.metadata.to_buffer_dict(default_buffer_prototype())[name].to_bytes())
+        found = json.loads(self.metadata.to_buffer_dict(CPU)[name].to_bytes())
         found.pop("attributes", None)
         found["shape"] = list(shape)
         return json.dumps(found)
@@ -116,7 +116,9 @@ class NativeArray:
             return None
         array = self.array(place, selection)
         memory = out.as_numpy_array()
-        if array is None or memory.dtype.newbyteorder("=") != array.dtype:
+        if array is None:
+            return None
+        if memory.dtype != array.dtype and memory.dtype.newbyteorder("=") != array.dtype:
             return None
         bytes_here = memory.nbytes if place.is_local else math.inf
         return Read(array, selection, memory, drop_axes, bytes_here)
@@ -145,7 +147,7 @@ class NativeArray:
 # Stores that are known of one array: those that are moved, or made anew, leave others behind.
 PLACES_MAX = 8
 
-CPU = default_buffer_prototype()
+CPU = cpu.buffer_prototype
 
 
 def grid_of(metadata: ArrayMetadata) -> ChunkGrid | None:
