@@ -8,6 +8,7 @@ use std::collections::HashMap;
 /// Where chunks of one shape lie, and how their keys are made.
 #[pyclass(frozen, module = "swath._swath")]
 pub(crate) struct ChunkGrid {
+    /// Elements of a chunk along each axis.
     #[pyo3(get)]
     extents: Vec<u64>,
     /// What stands before the coordinates in a key.
@@ -25,15 +26,17 @@ impl ChunkGrid {
         ChunkGrid { extents, prefix, separator }
     }
 
-    /// An array's path and the coordinates of a chunk, from the chunk's path; None where it is of no chunk.
+    /// Return an array's path and a chunk's coordinates, from the chunk's path; None for other paths.
     fn place(&self, path: &str) -> Option<(String, Vec<u64>)> {
         let mut coordinates = Vec::new();
         let folder = self.split(path, &mut coordinates)?;
         Some((folder.to_owned(), coordinates))
     }
 
-    /// The one selection by integers and slices that a batch comes to and that fills an output of this shape: the array's
-    /// path, where the last chunk ends along each axis, and the index. None where it comes to no such selection.
+    /// Return the one selection by integers and slices that a batch of zarr-python's comes to.
+    ///
+    /// The array's path, where the last chunk ends along each axis, and the index. None where it comes to no
+    /// such selection, or to one that does not fill an output of this shape.
     fn box_of<'py>(
         &self,
         py: Python<'py>,

@@ -86,7 +86,10 @@ impl KeyStore {
         self.location.is_remote()
     }
 
-    /// What keys hold, each with the offsets between which; None where nothing is stored.
+    /// Return what keys hold, between two offsets; None where nothing is stored.
+    ///
+    /// All without offsets, from the first offset on without a second, and so many bytes at the end without
+    /// a first.
     fn get<'py>(&self, py: Python<'py>, wanted: Vec<Wanted>) -> PyResult<Vec<Option<Bound<'py, PyBytes>>>> {
         let wanted: Vec<(String, KeyRange)> =
             wanted.into_iter().map(|(key, start, end)| (self.key(&key), range(start, end))).collect();
@@ -125,20 +128,31 @@ impl KeyStore {
         detached(py, |_| self.existing()?.map_or(Ok(()), |store| store.delete_below(&path)))
     }
 
-    /// How many bytes a key holds; None where nothing is stored.
+    /// Return how many bytes a key holds; None where nothing is stored.
     fn size(&self, py: Python<'_>, key: &str) -> PyResult<Option<u64>> {
         let key = self.key(key);
         detached(py, |_| self.existing()?.map_or(Ok(None), |store| store.size_of(&key)))
     }
 
-    /// The names of what lies directly below a path.
+    /// Return the names of what lies directly below a path.
     fn names(&self, py: Python<'_>, path: &str) -> PyResult<Vec<String>> {
         let path = self.key(path);
         let found = detached(py, |_| self.existing()?.map_or(Ok(Vec::new()), |store| store.entries(&path)))?;
         Ok(found.iter().map(Entry::name).map(str::to_owned).collect())
     }
 
-    /// All keys below a path, each with how many bytes it holds.
+    /// Return what lies directly below a path: names and sizes; None for what has more below.
+    fn entries(&self, py: Python<'_>, path: &str) -> PyResult<Vec<(String, Option<u64>)>> {
+        let path = self.key(path);
+        let found = detached(py, |_| self.existing()?.map_or(Ok(Vec::new()), |store| store.entries(&path)))?;
+        let entries = found.into_iter().map(|entry| match entry {
+            Entry::Object { name, size } => (name, Some(size)),
+            Entry::Prefix { name } => (name, None),
+        });
+        Ok(entries.collect())
+    }
+
+    /// Return all keys below a path, each with how many bytes it holds.
     fn keys(&self, py: Python<'_>, path: &str) -> PyResult<Vec<(String, u64)>> {
         let path = self.key(path);
         let found =

@@ -64,6 +64,19 @@ impl Medium {
         }
     }
 
+    /// How many bytes an object has. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound) where there is no such object;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where the medium cannot tell without reading it.
+    pub fn size(&self, key: &str) -> Result<u64, Error> {
+        match self {
+            Medium::Local(medium) => Ok(medium.open(key)?.size()),
+            Medium::Remote(source) => source.size(key),
+        }
+    }
+
     /// Writes an object whole: readers see what was there before or all of it, never a part. Returns the version written,
     /// where the medium knows it. What is open of it in this process is looked at again before it is next read, whatever
     /// [`Freshness`](crate::Freshness) says. Blocks.
@@ -300,6 +313,10 @@ pub trait RemoteSource: Send + Sync {
     fn fetch(&self, request: FetchRequest, reply: Reply);
     /// See [`Medium::list`].
     fn list(&self, prefix: &str) -> Result<Vec<Entry>, Error>;
+    /// See [`Medium::size`].
+    fn size(&self, _key: &str) -> Result<u64, Error> {
+        Err(Error::new(ErrorKind::Unsupported, "this store cannot tell the size of an object"))
+    }
     /// See [`Medium::put`].
     fn put(&self, key: &str, bytes: Bytes, condition: &PutCondition) -> Result<Option<Identity>, Error>;
     /// See [`Medium::delete`].

@@ -5,8 +5,8 @@ use crate::{Error, ErrorKind};
 use bytes::Bytes;
 use std::sync::{Mutex, PoisonError};
 use swath_ioengine::{
-    ByteRange, Engine, Entry, ErrorKind as EngineErrorKind, Medium, ObjectRef, RangeRead, RunOptions,
-    memory_len, storage_len,
+    ByteRange, Engine, Entry, ErrorKind as EngineErrorKind, ObjectRef, RangeRead, RunOptions, memory_len,
+    storage_len,
 };
 
 /// Which bytes of what a key holds. What lies behind its end is left out.
@@ -81,14 +81,15 @@ impl Store {
     ///
     /// Those of the storage.
     pub fn size_of(&self, key: &str) -> Result<Option<u64>, Error> {
-        if self.catalog().is_none()
-            && let Medium::Local(medium) = &self.object(key).medium
-        {
-            return match medium.open(&self.object(key).key) {
-                Ok(open) => Ok(Some(open.size())),
-                Err(error) if is_absent(error.kind()) => Ok(None),
-                Err(error) => Err(Error::from(error).about(&self.describe(key))),
-            };
+        if self.catalog().is_none() {
+            let object = self.object(key);
+            match object.medium.size(&object.key) {
+                Ok(size) => return Ok(Some(size)),
+                Err(error) if is_absent(error.kind()) => return Ok(None),
+                // The listing of its folder may say.
+                Err(error) if error.kind() == EngineErrorKind::Unsupported => {}
+                Err(error) => return Err(Error::from(error).about(&self.describe(key))),
+            }
         }
         let (folder, name) = key.rsplit_once('/').unwrap_or(("", key));
         match self.list(folder) {

@@ -1462,7 +1462,7 @@ def open_group(
 class ChunkCodec:
     """The codecs of metadata in JSON, for chunks that are given as bytes."""
 
-    def __init__(self, document: str) -> None: ...
+    def __new__(cls, document: str) -> ChunkCodec: ...
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of decoded chunks."""
@@ -1477,7 +1477,7 @@ class ChunkCodec:
 class ChunkGrid:
     """Where chunks of one shape lie, and how their keys are made."""
 
-    def __init__(self, extents: Sequence[int], prefix: str | None, separator: str) -> None: ...
+    def __new__(cls, extents: Sequence[int], prefix: str | None, separator: str) -> ChunkGrid: ...
     @property
     def extents(self) -> list[int]:
         """Elements of a chunk along each axis."""
@@ -1498,11 +1498,11 @@ class ChunkGrid:
 class KeyStore:
     """A store as keys and bytes; local directories are made when they are first written to."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         store: str | PathLike[str] | object,
         storage_options: Mapping[str, Any] | None = None,
-    ) -> None: ...
+    ) -> KeyStore: ...
     @property
     def name(self) -> str:
         """What the store is called: its directory, or its URL without credentials."""
@@ -1532,6 +1532,9 @@ class KeyStore:
 
     def names(self, path: str) -> list[str]:
         """Return the names of what lies directly below a path."""
+
+    def entries(self, path: str) -> list[tuple[str, int | None]]:
+        """Return what lies directly below a path: names and sizes; None for what has more below."""
 
     def keys(self, path: str) -> list[tuple[str, int]]:
         """Return all keys below a path, each with how many bytes it holds."""

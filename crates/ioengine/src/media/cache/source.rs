@@ -138,6 +138,10 @@ impl RemoteSource for CachedSource {
         self.source.list(prefix)
     }
 
+    fn size(&self, key: &str) -> Result<u64, Error> {
+        self.source.size(key)
+    }
+
     fn put(&self, key: &str, bytes: Bytes, condition: &PutCondition) -> Result<Option<Identity>, Error> {
         let result = self.source.put(key, bytes, condition);
         // Also where it failed: it may have been written all the same.

@@ -135,6 +135,16 @@ impl Service {
         }
     }
 
+    /// How many bytes an object has.
+    ///
+    /// # Errors
+    ///
+    /// As fetching it.
+    pub(super) async fn size(&self, key: &str) -> Result<u64, Error> {
+        let (path, turn) = (path_of(key)?, self.endpoint.turn().await);
+        Ok(self.head(&path, turn, self.settings.deadline_from_now()).await?.size)
+    }
+
     async fn head(&self, path: &Path, turn: Turn, deadline: Instant) -> Result<ObjectMeta, Error> {
         let time = self.settings.stall_timeout;
         let retrying = Retrying::new(&self.endpoint, &self.settings, deadline);

@@ -171,6 +171,11 @@ impl RemoteSource for Source {
         self.wait_for(|service| async move { service.list(&prefix).await })
     }
 
+    fn size(&self, key: &str) -> Result<u64, Error> {
+        let key = key.to_owned();
+        self.wait_for(|service| async move { service.size(&key).await })
+    }
+
     fn put(&self, key: &str, bytes: Bytes, condition: &PutCondition) -> Result<Option<Identity>, Error> {
         let (key, condition) = (key.to_owned(), condition.clone());
         self.wait_for(|service| async move { service.put(&key, bytes, &condition).await })
