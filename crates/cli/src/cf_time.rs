@@ -146,11 +146,20 @@ fn time_of_day(text: &str) -> Option<i128> {
     let zone = text.find(['+', '-']);
     let (time, zone) = zone.map_or((text, ""), |at| text.split_at(at));
     let ahead = match zone.split_at_checked(1) {
-        Some(("+", offset)) => clock(offset)?,
-        Some(("-", offset)) => -clock(offset)?,
+        Some(("+", offset)) => zone_offset(offset)?,
+        Some(("-", offset)) => -zone_offset(offset)?,
         _ => 0,
     };
     Some(clock(time.trim())? - ahead)
+}
+
+/// How far a zone is ahead: as a time of the day, or `0130` and `130`, whose last two digits are minutes.
+fn zone_offset(text: &str) -> Option<i128> {
+    let is_packed = matches!(text.len(), 3 | 4) && text.bytes().all(|byte| byte.is_ascii_digit());
+    match text.split_at_checked(text.len().saturating_sub(2)) {
+        Some((hours, minutes)) if is_packed => clock(&format!("{hours}:{minutes}")),
+        _ => clock(text),
+    }
 }
 
 /// `1`, `01:30`, `01:30:02.5`, in nanoseconds.
@@ -188,6 +197,12 @@ mod tests {
         assert_eq!(at("nanoseconds since 1970-01-01", 1_700_000_000_000_000_000), (2023, 11, 14, 22));
         assert_eq!(at("hours since 2000-01-01 00:00 +02:00", 0), (1999, 12, 31, 22));
         assert_eq!(at("days since 0001-01-01", 0), (1, 1, 1, 0));
+        // Packed zones have minutes behind their hours.
+        assert_eq!(at("minutes since 2000-01-01 00:00:00 +0030", 29), (1999, 12, 31, 23));
+        assert_eq!(at("minutes since 2000-01-01 00:00:00 +0030", 30), (2000, 1, 1, 0));
+        assert_eq!(at("hours since 2000-01-01 00:00 -0600", 0), (2000, 1, 1, 6));
+        assert_eq!(at("minutes since 2000-01-01 00:00 -130", 29), (2000, 1, 1, 1));
+        assert_eq!(at("hours since 2000-01-01 00:00 +02", 0), (1999, 12, 31, 22));
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! `swath copy`: arrays and groups from one store to another, in other chunks, codecs or formats.
 
+use crate::allocator::give_large_blocks_back;
 use crate::interrupt::Interrupt;
 use crate::locate;
 use crate::place::{Place, UrlArguments};
+use crate::process::peak_memory_bytes;
 use crate::progress::{Progress, Unit};
 use crate::quantity::{bytes, count, duration, plural, shape, significant};
 use crate::verdict::Verdict;
@@ -11,8 +13,8 @@ use serde_json::{Value, json};
 use std::cell::Cell;
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Instant;
-use swath::ioengine::cache_bytes;
+use std::time::{Duration, Instant};
+use swath::ioengine::{cache_bytes, storage_len};
 use swath::{
     Array, CopyCodecs, CopyExisting, CopyOptions, CopyPlan, CopyProgress, CopyReport, CopyShards, Group,
     Node, Selection, Store, Verify, ZarrFormat,
@@ -124,15 +126,17 @@ pub(crate) fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result
         return plan(&node, &arguments.options(), arguments.json, out);
     }
     let store = arguments.target_store()?;
+    give_large_blocks_back();
     let interrupt = Interrupt::install()?;
     let progress = Progress::new(None, Unit::Bytes);
     let poll = || {
         progress.tick();
         interrupt.is_raised()
     };
-    let last = Cell::new(0);
+    let (last, intermediate) = (Cell::new(0), Cell::new(0));
     let say = |done: &CopyProgress| {
         let before = last.replace(done.bytes);
+        intermediate.set(done.intermediate_bytes.max(intermediate.get()));
         progress.advance(done.bytes.checked_sub(before).unwrap_or(done.bytes));
         let share = 100.0 * done.bytes as f64 / done.bytes_total.max(1) as f64;
         progress.say(format!("{} % of {}", significant(share), done.array));
@@ -147,30 +151,65 @@ pub(crate) fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result
         }
     };
     drop(progress);
-    let (seconds, failed) = (started.elapsed(), report.failed.len());
-    if arguments.json {
-        let failures =
-            report.failed.iter().map(|(path, error)| json!({"path": path, "error": error.to_string()}));
-        let value = json!({
-            "source": node_name(&node),
-            "target": store.name(),
-            "groups": report.groups,
-            "arrays": report.arrays,
-            "bytes": report.bytes,
-            "seconds": seconds.as_secs_f64(),
-            "verified": arguments.verify,
-            "failed": failures.collect::<Vec<_>>(),
-        });
-        writeln!(out, "{value}")?;
-    } else {
-        for (path, error) in &report.failed {
-            writeln!(out, "not copied: {path}: {error}")?;
+    let made = Made { report, seconds: started.elapsed(), intermediate_bytes: intermediate.get() };
+    made.print(arguments, (&node, &store), out)
+}
+
+/// What a copy came to.
+struct Made {
+    report: CopyReport,
+    seconds: Duration,
+    /// Bytes of the largest intermediate array that lay on the local disk; 0 without one.
+    intermediate_bytes: u64,
+}
+
+impl Made {
+    fn print(
+        &self,
+        arguments: &Arguments,
+        (node, store): (&Node, &Store),
+        out: &mut impl Write,
+    ) -> anyhow::Result<Verdict> {
+        let report = &self.report;
+        if arguments.json {
+            let failures =
+                report.failed.iter().map(|(path, error)| json!({"path": path, "error": error.to_string()}));
+            let value = json!({
+                "source": node_name(node),
+                "target": store.name(),
+                "groups": report.groups,
+                "arrays": report.arrays,
+                "bytes": report.bytes,
+                "seconds": self.seconds.as_secs_f64(),
+                "intermediate_bytes": self.intermediate_bytes,
+                "peak_memory_bytes": peak_memory_bytes(),
+                "verified": arguments.verify,
+                "failed": failures.collect::<Vec<_>>(),
+            });
+            writeln!(out, "{value}")?;
+        } else {
+            for (path, error) in &report.failed {
+                writeln!(out, "not copied: {path}: {error}")?;
+            }
+            writeln!(out, "{}", self.line(arguments))?;
         }
-        let verified = if arguments.verify { ", read back and compared" } else { "" };
-        let (arrays, size) = (plural(report.arrays, "array"), bytes(report.bytes));
-        writeln!(out, "copied {arrays}, {size} of elements, in {}{verified}", duration(seconds))?;
+        Ok(Verdict::of(storage_len(report.failed.len())))
     }
-    Ok(Verdict::of(swath::ioengine::storage_len(failed)))
+
+    fn line(&self, arguments: &Arguments) -> String {
+        let (arrays, size) = (plural(self.report.arrays, "array"), bytes(self.report.bytes));
+        let mut line = format!("copied {arrays}, {size} of elements, in {}", duration(self.seconds));
+        if self.intermediate_bytes != 0 {
+            line += &format!(", by an intermediate array of {}", bytes(self.intermediate_bytes));
+        }
+        if let Some(memory) = peak_memory_bytes() {
+            line += &format!(", with {} of memory at most", bytes(memory));
+        }
+        if arguments.verify {
+            line += ", read back and compared";
+        }
+        line
+    }
 }
 
 impl Arguments {

@@ -178,9 +178,9 @@ impl Scalar {
                 Some(real_distance(*a, *c).hypot(real_distance(*b, *d)))
             }
             (Scalar::Opaque(a), Scalar::Opaque(b)) => (a == b).then_some(0.0),
-            (Scalar::Integer(_) | Scalar::Real(_), Scalar::Integer(_) | Scalar::Real(_)) => {
-                Some(real_distance(self.real(), other.real()))
-            }
+            (Scalar::Integer(integer), Scalar::Real(real))
+            | (Scalar::Real(real), Scalar::Integer(integer)) => Some(mixed_distance(*integer, *real)),
+            (Scalar::Real(a), Scalar::Real(b)) => Some(real_distance(*a, *b)),
             _ => None,
         }
     }
@@ -216,6 +216,18 @@ impl Scalar {
             Scalar::Opaque(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
         }
     }
+}
+
+/// How far an integer is from a real number: 0 only where they are equal, also beyond 2^53, where not every integer is a
+/// double.
+#[expect(clippy::cast_possible_truncation, reason = "whole, and bounded to 2^100 just before")]
+fn mixed_distance(integer: i128, real: f64) -> f64 {
+    let whole = real.floor();
+    // NaN is not within either.
+    if !(whole.abs() <= 2_f64.powi(100)) {
+        return real_distance(integer as f64, real);
+    }
+    ((integer - whole as i128) as f64 - (real - whole)).abs()
 }
 
 /// Equal infinities are not apart.
@@ -289,6 +301,24 @@ mod tests {
             ([3_i16, -1].map(i16::to_ne_bytes).concat(), [3.0_f32, 65535.0].map(f32::to_ne_bytes).concat());
         found.add(&region, (&a, &DataType::Int16), (&b, &DataType::Float32), Tolerance::default());
         assert_eq!((found.count, found.greatest), (1, Some(65536.0)));
+        // 2^53 + 1 is no double: the nearest one is 2^53.
+        let (a, b) = (
+            [9_007_199_254_740_993_i64, -7].map(i64::to_ne_bytes).concat(),
+            [9_007_199_254_740_992.0_f64, -6.75].map(f64::to_ne_bytes).concat(),
+        );
+        let mut found = ValueDifferences::default();
+        found.add(&region, (&a, &DataType::Int64), (&b, &DataType::Float64), Tolerance::default());
+        assert_eq!((found.count, found.greatest), (2, Some(1.0)));
+        for (integer, real, wanted) in [
+            (0, 0.0, 0.0),
+            (i128::from(u64::MAX), 18_446_744_073_709_551_616.0, 1.0),
+            (i128::from(i64::MIN), -9_223_372_036_854_775_808.0, 0.0),
+            (-3, -2.5, 0.5),
+            (1, f64::INFINITY, f64::INFINITY),
+        ] {
+            assert_eq!(mixed_distance(integer, real), wanted, "{integer} {real}");
+        }
+        assert!(mixed_distance(1, f64::NAN).is_nan());
         assert_eq!(common_chunks(&[4, 10, 7], &[6, 5, 5]), [12, 10, 7]);
     }
 }

@@ -1,7 +1,7 @@
 //! Files that killed writers left in a local directory: not yet named as what they were to become, so that nobody reads
-//! them.
+//! them; and locks that nobody holds.
 
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -27,20 +27,53 @@ impl Leftover {
         ABANDONED < self.age
     }
 
-    /// Removes the file; nothing happens where it is gone already.
+    /// Removes the file; nothing happens where it is gone already, or is a lock that somebody took meanwhile. Tells
+    /// whether it is gone.
     ///
     /// # Errors
     ///
     /// Those of the operating system.
-    pub(crate) fn remove(&self) -> std::io::Result<()> {
+    pub(crate) fn remove(&self) -> std::io::Result<bool> {
+        // While it is locked, so that it is nobody else's that is removed.
+        let _lock = match Lock::of(&self.path) {
+            Lock::Held => return Ok(false),
+            Lock::Free(file) => Some(file),
+            Lock::None => None,
+        };
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+            _ => Ok(true),
         }
     }
 }
 
-/// Every such file below a folder, sorted by path. Links are not followed, and folders that cannot be listed passed over.
+/// What names of files begin with that are locked while somebody changes an array's shape. However old they are, they are
+/// in use until their holder lets go or ends.
+const LOCK: &str = ".swath-part-lock-";
+
+/// Whether a file is a lock that somebody holds.
+enum Lock {
+    Held,
+    /// Ours now, as long as the file is open.
+    Free(File),
+    /// No lock, or one that cannot be asked for: its file cannot be opened, or its file system has none.
+    None,
+}
+
+impl Lock {
+    fn of(path: &Path) -> Lock {
+        let is_lock =
+            path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(LOCK));
+        let Some(file) = is_lock.then(|| File::open(path).ok()).flatten() else { return Lock::None };
+        match file.try_lock() {
+            Ok(()) => Lock::Free(file),
+            Err(TryLockError::WouldBlock) => Lock::Held,
+            Err(TryLockError::Error(_)) => Lock::None,
+        }
+    }
+}
+
+/// Every such file below a folder, sorted by path, but for locks that are held. Links are not followed, and folders that cannot be listed passed over.
 pub(crate) fn leftovers(folder: &Path) -> Vec<Leftover> {
     let mut found = Vec::new();
     collect(folder, 0, &mut found);
@@ -57,6 +90,7 @@ fn collect(folder: &Path, depth: usize, found: &mut Vec<Leftover>) {
         } else if kind.is_file()
             && entry.file_name().to_str().is_some_and(is_leftover)
             && let Ok(metadata) = entry.metadata()
+            && !matches!(Lock::of(&entry.path()), Lock::Held)
         {
             found.push(Leftover { path: entry.path(), bytes: metadata.len(), age: age(&metadata) });
         }

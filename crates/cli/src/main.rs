@@ -5,8 +5,9 @@
 //! that closed our output early included), 1 failed, or found what is wrong, 2 wrong usage, 130
 //! interrupted. Those of `diff` are diff's: 0 equal, 1 different, 2 trouble.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+mod allocator;
 mod arguments;
 mod bench;
 mod bench_cache;

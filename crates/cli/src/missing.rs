@@ -25,7 +25,7 @@ impl Missing {
     ///
     /// # Errors
     ///
-    /// An attribute that is no element.
+    /// An attribute that is neither an element nor, of integers, a number.
     pub(crate) fn of(array: &Array, fill_is: FillIs) -> anyhow::Result<Missing> {
         let data_type = array.data_type().clone();
         let mut missing = Missing { rules: Vec::new(), patterns: Vec::new(), data_type };
@@ -47,11 +47,17 @@ impl Missing {
             let Some(value) = array.metadata().attributes().get(name) else { continue };
             let listed = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
             for value in listed {
-                let Some(bytes) = element(value, &missing.data_type) else {
-                    let data_type = &missing.data_type;
-                    anyhow::bail!("{}: wanted a {data_type} as {name}, found {value}", array.name());
-                };
-                missing.add(format!("{name} {value}"), &bytes);
+                let data_type = &missing.data_type;
+                match element(value, data_type) {
+                    Some(bytes) => missing.add(format!("{name} {value}"), &bytes),
+                    // Written for the type that the values are decoded to: no stored element is it.
+                    None if is_integer(data_type) && is_number(value) => {
+                        missing.rules.push(format!("{name} {value}, which no {data_type} is"));
+                    }
+                    None => {
+                        anyhow::bail!("{}: wanted a {data_type} as {name}, found {value}", array.name())
+                    }
+                }
             }
         }
         Ok(missing)
@@ -107,6 +113,16 @@ impl Missing {
             }
         }
     }
+}
+
+fn is_integer(data_type: &DataType) -> bool {
+    use DataType::{Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
+    matches!(data_type, Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64)
+}
+
+/// True for what spells a number of any type.
+fn is_number(value: &Value) -> bool {
+    element(value, &DataType::Float64).is_some()
 }
 
 /// The element that an attribute spells: as a fill value does, or, as xarray writes floats beside v3 arrays, as base64 of a

@@ -53,11 +53,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result
         }
     };
     for leftover in leftovers(&folder) {
-        let removed = arguments.repair && leftover.is_abandoned();
-        if removed {
-            let path = leftover.path.display();
-            leftover.remove().map_err(|error| anyhow!("{path}: cannot be removed: {error}"))?;
-        }
+        let path = leftover.path.display();
+        let removed = arguments.repair
+            && leftover.is_abandoned()
+            && leftover.remove().map_err(|error| anyhow!("{path}: cannot be removed: {error}"))?;
         report.leftover(&leftover, removed)?;
     }
     drop(check);

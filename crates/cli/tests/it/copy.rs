@@ -103,18 +103,64 @@ fn a_region_is_copied_with_its_steps() {
 fn what_memory_does_not_hold_at_once_goes_by_an_intermediate_array() {
     let folder = tempfile::tempdir().unwrap();
     series(folder.path(), "a");
-    let arguments = ["copy", "a", "b", "--chunks", "all,5,4,4", "--memory", "9MB", "--scratch", "scratch"];
+    let arguments = ["copy", "a", "b", "--chunks", "all,5,4,4", "--memory", "3MB", "--scratch", "scratch"];
     let plan = run(folder.path(), &[&arguments[..], &["--plan", "--json"]].concat()).json();
     assert_eq!(plan[0]["stages"].as_array().map(Vec::len), Some(2), "{plan}");
     assert_eq!(plan[0]["intermediate_bytes"], json!(12_000_000));
     assert!(!folder.path().join("b").exists());
-    run(folder.path(), &[&arguments[..], &["--verify"]].concat()).text();
+    let text = run(folder.path(), &[&arguments[..], &["--verify"]].concat()).text();
+    assert!(
+        text.contains(", by an intermediate array of 12.0 MB") && text.contains(" of memory at most"),
+        "{text}"
+    );
     assert_eq!(run(folder.path(), &["diff", "a", "b"]).text(), "");
     assert_eq!(fs::read_dir(folder.path().join("scratch")).unwrap().count(), 0);
     let line =
         run(folder.path(), &["copy", "a", "c", "--chunks", "all,all,all,all", "--memory", "9MB"]).error(1);
     assert!(line.contains("wanted memory for objects of 12000000 bytes"), "{line}");
     assert!(!folder.path().join("c/zarr.json").exists());
+}
+
+/// What a process of `swath` has beside what a copy takes: its program, and the allocator's heaps of small blocks.
+#[cfg(target_os = "linux")]
+const PROCESS_BYTES: u64 = 24_000_000;
+
+/// 100 MB, in frames, in channels of some times, and in few large chunks, within 32 MB.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_copy_stays_within_its_memory() {
+    const MEMORY_BYTES: u64 = 32_000_000;
+    let folder = tempfile::tempdir().unwrap();
+    let shape = [48, 4, 512, 512];
+    let mut state = 7_u64;
+    let mut values = vec![0_u8; 100_663_296];
+    for two in values.chunks_exact_mut(2) {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        // Noise in the low bits, so that chunks have sizes as those of images.
+        two.copy_from_slice(&[(state >> 60).to_le_bytes()[0], 1]);
+    }
+    for (name, chunks, target, stages) in [
+        ("frames", [1, 4, 512, 512], "48,1,32,32", 2),
+        ("channels", [8, 1, 512, 512], "1,4,512,512", 1),
+        ("large", [48, 1, 256, 512], "6,4,128,128", 1),
+    ] {
+        let store = Store::create_directory(folder.path()).unwrap();
+        let builder = ArrayBuilder::new(&shape, DataType::UInt16).chunk_shape(&chunks);
+        let lz4 = json!({"name": "blosc", "configuration":
+            {"cname": "lz4", "clevel": 1, "shuffle": "shuffle", "typesize": 2, "blocksize": 0}});
+        let array = builder.compressors([lz4]).create(&store, name).unwrap();
+        array.write(&"...".parse().unwrap(), &values).unwrap();
+        let copy = ["copy", name, "b", "--chunks", target, "--memory", "32MB", "--json"];
+        let plan = run(folder.path(), &[&copy[..], &["--plan"]].concat()).json();
+        assert_eq!(plan[0]["stages"].as_array().map(Vec::len), Some(stages), "{plan}");
+        let done = run(folder.path(), &copy).json();
+        assert_eq!(done["intermediate_bytes"], plan[0]["intermediate_bytes"]);
+        let peak = done["peak_memory_bytes"].as_u64().unwrap();
+        assert!(peak <= MEMORY_BYTES + PROCESS_BYTES, "{name}: {done}");
+        assert!(read(&folder.path().join("b")) == values, "{name}");
+        fs::remove_dir_all(folder.path().join(name)).unwrap();
+        fs::remove_dir_all(folder.path().join("b")).unwrap();
+    }
 }
 
 #[test]

@@ -35,6 +35,26 @@ fn group() -> tempfile::TempDir {
 }
 
 #[test]
+fn fill_values_that_no_element_can_be_are_said_and_ignored() {
+    let folder = group();
+    let path = folder.path().join("t2m/zarr.json");
+    let mut document: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    // As packed data have them: of the type that they are decoded to.
+    document["attributes"] = json!({"_FillValue": 1e20, "missing_value": [110, "NaN", -32769]});
+    put(folder.path(), "t2m/zarr.json", document.to_string());
+    let value = run(folder.path(), &["stats", "t2m", "--json"]).json();
+    assert_eq!((&value["missing"], &value["max"]), (&json!(2), &json!(412)));
+    let text = run(folder.path(), &["stats", "t2m"]).text();
+    let rules = "(fill value -1, _FillValue 1e+20, which no int16 is, missing_value 110, missing_value \"NaN\", which no int16 is, \
+                 missing_value -32769, which no int16 is)";
+    assert!(text.contains(rules), "{text}");
+    document["attributes"] = json!({"_FillValue": "none"});
+    put(folder.path(), "t2m/zarr.json", document.to_string());
+    let line = run(folder.path(), &["stats", "t2m"]).error(1);
+    assert!(line.contains("wanted a int16 as _FillValue, found \"none\""), "{line}");
+}
+
+#[test]
 fn statistics_leave_out_what_is_missing() {
     let folder = group();
     let text = run(folder.path(), &["stats", "t2m", "--bins", "4"]).text();

@@ -151,6 +151,24 @@ fn what_killed_writers_left_is_noted_and_removed_once_nobody_can_be_writing_it()
     assert_eq!(run(folder.path(), &["validate", "a", "--json"]).json()["notes"], 1);
 }
 
+#[test]
+fn a_lock_that_is_held_is_left_alone_however_old_its_file_is() {
+    let folder = tempfile::tempdir().unwrap();
+    sharded(folder.path(), "a");
+    let path = leave(folder.path(), "a/.swath-part-lock-zarr.json", 2);
+    let held = fs::File::open(&path).unwrap();
+    held.try_lock().unwrap();
+    let value = run(folder.path(), &["validate", "a", "--repair", "--json"]).json();
+    assert_eq!((&value["repaired"], &value["notes"]), (&json!([]), &json!(0)), "{value}");
+    assert!(path.exists());
+    // Whoever held it was killed.
+    drop(held);
+    assert_eq!(run(folder.path(), &["validate", "a", "--json"]).json()["notes"], 1);
+    let value = run(folder.path(), &["validate", "a", "--repair", "--json"]).json();
+    assert_eq!(value["repaired"].as_array().map(Vec::len), Some(1), "{value}");
+    assert!(!path.exists());
+}
+
 fn consolidated(zarr_format: ZarrFormat) {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::directory(folder.path()).unwrap();

@@ -19,6 +19,10 @@ pub struct CopyPlan {
     pub boxes_in_memory: u64,
     /// Bytes that may be in flight while reading.
     pub(super) in_flight_bytes: u64,
+    /// Lanes that read and decode.
+    pub(super) lanes: u64,
+    /// Bytes that writing may take.
+    pub(super) writing_bytes: u64,
 }
 
 /// One pass over all elements.
@@ -49,6 +53,10 @@ pub(super) struct Problem<'a> {
     pub(super) source_chunk: &'a [u64],
     pub(super) target_object: &'a [u64],
     pub(super) memory_bytes: u64,
+    /// Bytes that a lane decodes a chunk into ahead of its box: 0 where chunks are stored as they are.
+    pub(super) decoded_bytes: u64,
+    /// Lanes, and writing threads, that there may be.
+    pub(super) lanes: u64,
     /// Boxes in memory beside those that are read and written: one where they are read back.
     pub(super) more_boxes: u64,
 }
@@ -80,48 +88,42 @@ impl CopyPlan {
         match (overlapped, alone) {
             (Some(overlapped), Some(alone)) if alone.cost() < ALONE_BELOW * overlapped.cost() => Ok(alone),
             (Some(plan), _) | (None, Some(plan)) => Ok(plan),
-            (None, None) => {
-                let object_bytes = bytes_of(problem, problem.target_object);
-                let least = object_bytes.saturating_mul(3 + problem.more_boxes).saturating_mul(4) / 3;
-                Err(Error::invalid(format!(
-                    "wanted memory for objects of {object_bytes} bytes, about {} bytes, found {}",
-                    least.max(1 << 22),
-                    problem.memory_bytes
-                )))
-            }
+            (None, None) => Err(too_little(problem)),
         }
     }
 
     /// The plan with so many boxes in memory; `None` where they do not fit.
     fn with_boxes(problem: &Problem<'_>, boxes: u64) -> Result<Option<CopyPlan>, Error> {
         let object_bytes = bytes_of(problem, problem.target_object);
-        // Reading and writing may each have so much in flight, beside the boxes and what decoders keep.
         let in_flight_bytes = (problem.memory_bytes / 6).max(1);
-        let kept = problem.memory_bytes / 16;
+        let lanes = lanes(problem);
+        // Beside what is in flight, and what decoders keep; one chunk that is larger is in flight alone.
+        let kept = (problem.memory_bytes / 16).max(problem.decoded_bytes.saturating_mul(lanes));
+        let reading = in_flight_bytes.max(problem.decoded_bytes).saturating_add(kept);
         // An encoder has its object as encoded chunks and put together.
         let writing = in_flight_bytes.max(object_bytes.saturating_mul(2));
-        let others = in_flight_bytes.saturating_add(kept).saturating_add(writing);
+        // What one box at a time is read with is free again by the time that it is written.
+        let is_overlapped = 1 + problem.more_boxes < boxes;
+        let others = if is_overlapped { reading.saturating_add(writing) } else { reading.max(writing) };
         let room = problem.memory_bytes.saturating_sub(others) / boxes.max(1);
         let room = room.min(REGION_BYTES_MAX.max(object_bytes));
         if room < object_bytes {
             return Ok(None);
         }
-        let plan = |stages: Vec<CopyStage>, intermediate_bytes| CopyPlan {
+        let (stages, intermediate_bytes) = stages(problem, room)?;
+        let boxes_bytes =
+            stages.iter().map(|stage| stage.region_bytes).max().unwrap_or(0).saturating_mul(boxes);
+        let held =
+            boxes_bytes.saturating_add(if is_overlapped { reading } else { problem.memory_bytes / 16 });
+        Ok(Some(CopyPlan {
             shape: problem.shape.to_vec(),
             element_bytes: problem.element_bytes,
             stages,
             intermediate_bytes,
             boxes_in_memory: boxes,
             in_flight_bytes,
-        };
-        let direct = stage(problem, room)?;
-        if direct.read_amplification <= AMPLIFICATION_MAX {
-            return Ok(Some(plan(vec![direct], 0)));
-        }
-        let elements = cell_count(problem.shape).unwrap_or(u64::MAX);
-        Ok(Some(match by_intermediate(problem, &direct, room)? {
-            Some(stages) => plan(stages, elements.saturating_mul(problem.element_bytes)),
-            None => plan(vec![direct], 0),
+            lanes,
+            writing_bytes: problem.memory_bytes.saturating_sub(held).max(in_flight_bytes),
         }))
     }
 
@@ -129,6 +131,37 @@ impl CopyPlan {
     fn cost(&self) -> f64 {
         self.stages.iter().map(|stage| stage.read_amplification + 1.0).sum()
     }
+}
+
+/// As many lanes as can decode at once in a quarter of the memory.
+fn lanes(problem: &Problem<'_>) -> u64 {
+    let fit = (problem.memory_bytes / 4).checked_div(problem.decoded_bytes).unwrap_or(u64::MAX);
+    fit.min(problem.lanes).max(1)
+}
+
+fn too_little(problem: &Problem<'_>) -> Error {
+    let object_bytes = bytes_of(problem, problem.target_object);
+    let objects = object_bytes.saturating_mul(3 + problem.more_boxes);
+    let least = objects.saturating_add(problem.decoded_bytes.saturating_mul(2)).saturating_mul(4) / 3;
+    Error::invalid(format!(
+        "wanted memory for objects of {object_bytes} bytes and chunks of {} bytes, about {} bytes, found {}",
+        problem.decoded_bytes,
+        least.max(1 << 22),
+        problem.memory_bytes
+    ))
+}
+
+/// The stages with boxes of so many bytes, and the bytes of the intermediate array between them.
+fn stages(problem: &Problem<'_>, room: u64) -> Result<(Vec<CopyStage>, u64), Error> {
+    let direct = stage(problem, room)?;
+    if direct.read_amplification <= AMPLIFICATION_MAX {
+        return Ok((vec![direct], 0));
+    }
+    let elements = cell_count(problem.shape).unwrap_or(u64::MAX);
+    Ok(match by_intermediate(problem, &direct, room)? {
+        Some(stages) => (stages, elements.saturating_mul(problem.element_bytes)),
+        None => (vec![direct], 0),
+    })
 }
 
 /// Two stages, where they read less than the direct one even so: the intermediate chunks are what both sides' boxes share.
@@ -317,6 +350,8 @@ mod tests {
             source_chunk: source,
             target_object: target,
             memory_bytes,
+            decoded_bytes: 0,
+            lanes: 2,
             more_boxes: 0,
         })
     }
@@ -404,6 +439,8 @@ mod tests {
                 source_chunk: &source,
                 target_object: &target,
                 memory_bytes: memory,
+                decoded_bytes: 0,
+                lanes: 2,
                 more_boxes: 0,
             };
             let room = memory / 4;

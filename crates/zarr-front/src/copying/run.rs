@@ -25,6 +25,8 @@ pub struct CopyProgress {
     pub bytes: u64,
     /// Bytes of elements that all stages write.
     pub bytes_total: u64,
+    /// Bytes of the intermediate array on the local disk; 0 without one.
+    pub intermediate_bytes: u64,
 }
 
 /// Bytes that are written before the journal is, or a hundredth of the array where that is less: so many are written again
@@ -76,9 +78,9 @@ impl Array {
             Start::Complete(copy) => return Ok(copy),
             Start::At(copy, done) => (copy, done),
         };
-        let engine = engine(&plan);
-        let source = self.with_engine(engine.clone());
-        let target_array = copy.with_engine(engine);
+        // What is encoded gets new checksums: damage must not be sealed by them.
+        let source = self.verifying().with_engine(engine(plan.in_flight_bytes, plan.lanes));
+        let target_array = copy.verifying().with_engine(engine(plan.writing_bytes, u64::MAX));
         let copying = Copying { name: self.name(), plan: &plan, options };
         copying.run(&source, &target, &target_array, done, &journal)?;
         journal.remove()?;
@@ -144,11 +146,12 @@ fn require_same(copy: &Array, target: &Target) -> Result<(), Error> {
         .with_object(&copy.name()))
 }
 
-/// An engine within the memory of the plan.
-fn engine(plan: &CopyPlan) -> Engine {
+/// An engine that has so much in flight at once, and at most so many lanes.
+fn engine(in_flight_bytes: u64, lanes_max: u64) -> Engine {
     let mut limits = Limits::default();
+    limits.lanes = memory_len(lanes_max).unwrap_or(usize::MAX).min(limits.lanes);
     limits.in_flight_bytes_max =
-        memory_len(plan.in_flight_bytes).unwrap_or(usize::MAX).min(limits.in_flight_bytes_max);
+        memory_len(in_flight_bytes).unwrap_or(usize::MAX).min(limits.in_flight_bytes_max);
     limits.pooled_bytes_max =
         limits.pooled_bytes_max.min(limits.in_flight_bytes_max / 4 / limits.lanes.max(1)).max(1 << 20);
     Engine::new(EngineConfig { limits, ..EngineConfig::default() })
@@ -176,9 +179,10 @@ impl Copying<'_> {
             [first, second] => {
                 let scratch = self.options.scratch.as_deref();
                 let between = Intermediate::new(first, &self.plan.shape, source.data_type(), scratch)?;
-                let middle = between.array.with_engine(source.engine());
-                self.stage((0, first), source, selection, &middle, 0, None)?;
-                self.stage((1, second), &middle, Region::selection, copy, done, Some(journal))
+                let written = between.array.with_engine(copy.engine());
+                self.stage((0, first), source, selection, &written, 0, None)?;
+                let read = between.array.with_engine(source.engine());
+                self.stage((1, second), &read, Region::selection, copy, done, Some(journal))
             }
             _ => Err(Error::new(ErrorKind::Internal, "a plan without a stage")),
         }
@@ -240,6 +244,7 @@ impl Copying<'_> {
             stage,
             bytes: bytes.min(bytes_total),
             bytes_total,
+            intermediate_bytes: self.plan.intermediate_bytes,
         });
     }
 }

@@ -10,7 +10,7 @@ use crate::{Array, ArrayBuilder, AxisKind, AxisSelection, Error, MemoryOrder, Re
 use serde_json::{Value, json};
 use std::num::NonZeroI64;
 use swath_codecs::ByteOrder;
-use swath_ioengine::{MemoryMedium, storage_len};
+use swath_ioengine::{Limits, MemoryMedium, storage_len};
 
 /// What is copied, and what it becomes.
 pub(super) struct Target {
@@ -57,6 +57,8 @@ impl Target {
             source_chunk: source.chunk_shape(),
             target_object: self.model.metadata().chunk_shape(),
             memory_bytes: options.memory_bytes,
+            decoded_bytes: decoded_bytes(source).max(if verifies { decoded_bytes(&self.model) } else { 0 }),
+            lanes: storage_len(Limits::default().lanes),
             more_boxes: u64::from(verifies),
         })
         .map_err(|error| error.with_object(&source.name()))
@@ -80,6 +82,12 @@ impl Target {
         let axes = axes.collect::<Option<Vec<_>>>();
         axes.map(Selection::new).ok_or_else(|| Error::invalid("an axis of more than 2^63 elements"))
     }
+}
+
+/// Bytes that a lane decodes a chunk into before its elements are put where they belong.
+fn decoded_bytes(array: &Array) -> u64 {
+    let compiled = &array.inner.compiled;
+    if compiled.part_strides.is_some() { 0 } else { storage_len(compiled.chain.decoded_len()) }
 }
 
 /// What of the source is copied: all of it, or slices that go forwards.

@@ -4,7 +4,7 @@ use serde_json::json;
 use swath_codecs::Checksums;
 use swath_ioengine::{ByteRange, Engine, MemoryMedium};
 use swath_zarr_front::{
-    Array, ArrayBuilder, DataType, DecodedCache, ErrorKind, Finding, ReferenceTargets, Store,
+    Array, ArrayBuilder, CopyOptions, DataType, DecodedCache, ErrorKind, Finding, ReferenceTargets, Store,
     ValidateOptions, Validated,
 };
 
@@ -106,5 +106,17 @@ fn references_to_whole_files_validate() {
         let store = Store::references(text.as_bytes(), ReferenceTargets::new(), "refs").unwrap();
         let (done, findings) = validated(&Array::open_in(&store, "").unwrap());
         assert_eq!((done.chunks, done.damages), (1, damages), "{file}: {findings:?}");
+    }
+}
+
+#[test]
+fn damage_is_not_copied_under_new_checksums() {
+    for is_sharded in [false, true] {
+        let memory = MemoryMedium::new();
+        damaged(&memory, is_sharded);
+        let array = open(&memory, Checksums::Skip);
+        let target = Store::memory(&MemoryMedium::new()).with_checksums(Checksums::Skip);
+        let error = array.copy_to(&target, "b", &CopyOptions::default()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
     }
 }
