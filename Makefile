@@ -13,6 +13,7 @@ PYTHON_SOURCES := crates/bindings-py demo benches
 PYTHON_PEERS := tensorstore zarr_python zarrs_python zarrista
 RUST_PEERS := zarrs object_store glommio
 CLOUD_PEERS := zarr_obstore
+RECHUNK_PEERS := zarr_dask cubed rechunker
 BENCH := $(VENV_PYTHON) -m benches.runner
 FUZZ_SMOKE_SECONDS ?= 5
 FUZZ_FULL_SECONDS ?= 60
@@ -26,7 +27,7 @@ MATURIN := $(VENV_PYTHON) -m maturin build --quiet --locked --release \
 
 .DELETE_ON_ERROR:
 .PHONY: help demo demo-seviri test test-rust test-python test-cloud test-zarr test-zarr-full test-full lint fuzz-smoke fuzz-full wheel bench bench-quick bench-prepare bench-readers \
-	bench-cloud bench-cloud-quick bench-cloud-readers bench-writing \
+	bench-cloud bench-cloud-quick bench-cloud-readers bench-writing bench-rechunk \
 	instructions instructions-update clean
 
 help: ## list the targets
@@ -114,6 +115,10 @@ bench-writing: $(VENV)/.wheel $(VENV)/.dev-requirements ## race writers of whole
 	cargo build --release --locked --manifest-path benches/Cargo.toml --target-dir benches/target --bin write-floor
 	$(VENV_PYTHON) -m benches.writing $(BENCH_FLAGS)
 
+bench-rechunk: $(VENV)/.dev-requirements $(RECHUNK_PEERS:%=benches/rechunk/peers/%/.venv/.requirements) ## race rechunkers of 2 GB within 512 MB, write docs/performance-rechunk.md
+	cargo build --release --locked -p swath-cli
+	$(VENV_PYTHON) -m benches.rechunk $(BENCH_FLAGS)
+
 instructions: ## count the hot paths' instructions and compare them with benches/instructions/counts.toml
 	scripts/instructions
 
@@ -122,7 +127,7 @@ instructions-update: ## write the counts that differ; NOTE='why', where they gre
 
 clean: ## remove what was built, installed and prepared
 	rm -rf target benches/target benches/peers/*/target benches/peers/*/.venv \
-		benches/cloud/target benches/cloud/peers/*/target benches/cloud/peers/*/.venv fuzz/target $(VENV) .tools .demo .bench
+		benches/cloud/target benches/cloud/peers/*/target benches/cloud/peers/*/.venv benches/rechunk/peers/*/.venv fuzz/target $(VENV) .tools .demo .bench
 
 # Stamps: each file is the time when its step was last done.
 
@@ -160,6 +165,12 @@ benches/peers/%/.venv/.requirements: benches/peers/%/requirements.txt scripts/ma
 	@touch $@
 
 benches/cloud/peers/%/.venv/.requirements: benches/cloud/peers/%/requirements.txt scripts/make-venv scripts/find-python
+	scripts/make-venv $(@D)
+	$(@D)/bin/python -m pip --disable-pip-version-check --quiet install -r $< \
+		|| echo "bench: $* does not install here: left out" >&2
+	@touch $@
+
+benches/rechunk/peers/%/.venv/.requirements: benches/rechunk/peers/%/requirements.txt scripts/make-venv scripts/find-python
 	scripts/make-venv $(@D)
 	$(@D)/bin/python -m pip --disable-pip-version-check --quiet install -r $< \
 		|| echo "bench: $* does not install here: left out" >&2

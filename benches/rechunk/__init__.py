@@ -1,0 +1,1 @@
+"""The race of rechunkers: one array into other chunks, in bounded memory."""

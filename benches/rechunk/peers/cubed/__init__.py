@@ -1,0 +1,1 @@
+"""cubed as a peer."""

@@ -1,0 +1,1 @@
+"""rechunker, over zarr 2, as a peer."""

@@ -1,0 +1,1 @@
+"""dask over zarr-python as a peer."""
