@@ -402,6 +402,33 @@ mod tests {
     }
 
     #[test]
+    fn what_decoders_keep_is_memory_too() {
+        let plan = |decoded_bytes, memory_bytes| {
+            CopyPlan::new(&Problem {
+                shape: &[96, 10, 1024, 1024],
+                element_bytes: 2,
+                origin: &[(0, 1); 4],
+                source_chunk: &[24, 1, 1024, 1024],
+                target_object: &[1, 10, 1024, 1024],
+                memory_bytes,
+                decoded_bytes,
+                lanes: 16,
+                more_boxes: 0,
+            })
+        };
+        let (stored, decoded) = (plan(0, 512_000_000).unwrap(), plan(50_331_648, 512_000_000).unwrap());
+        assert_eq!((stored.lanes, decoded.lanes), (16, 2));
+        for plan in [stored, decoded] {
+            // One box at a time, of half as many times as a chunk has.
+            assert_eq!((plan.boxes_in_memory, plan.stages[0].read_amplification), (1, 2.0));
+            let held = plan.stages[0].region_bytes + plan.writing_bytes;
+            assert!(held <= 512_000_000 && 3 * 20_971_520 * 2 <= plan.writing_bytes, "{plan:?}");
+        }
+        let error = plan(300_000_000, 300_000_000).unwrap_err();
+        assert!(error.to_string().contains("chunks of 300000000 bytes, about 883886080 bytes"), "{error}");
+    }
+
+    #[test]
     fn what_would_be_read_too_often_has_an_intermediate_array() {
         let plan = plan(&[1000, 800, 800], &[1, 800, 800], &[1000, 8, 8], 64_000_000).unwrap();
         let [first, second] = &plan.stages[..] else { panic!("{plan:?}") };
