@@ -1,7 +1,7 @@
 //! Conversions whose steps are done in floats.
 
-use super::BLOCK;
 use super::load::Load;
+use super::rows::{Blocks, StoredRows, values_of_bytes};
 use super::simd::{self, Loop};
 use super::source::Value;
 use super::store::Store;
@@ -73,86 +73,92 @@ pub(crate) struct ChannelRow {
     pub(crate) step: i64,
 }
 
-/// Memory for one block of elements between steps.
-#[derive(Default)]
-pub(crate) struct Blocks<W>(Vec<W>);
-
-impl<W: Working> Blocks<W> {
-    /// Room for so many values, at most [`BLOCK`]; what they are is not defined.
-    fn values(&mut self, count: usize) -> &mut [W] {
-        let Blocks(values) = self;
-        if values.len() < count.min(BLOCK) {
-            values.resize(count.min(BLOCK), W::ZERO);
-        }
-        &mut values[..count.min(BLOCK)]
-    }
-}
-
 impl<W: Working> Floats<W> {
-    /// Converts at most [`BLOCK`] elements, in native byte order, to as many of the target.
+    /// Converts rows of `count` elements each, in native byte order, to as many of the target: at most [`BLOCK`](super::BLOCK)
+    /// in all, and [`ROWS_MAX`](super::ROWS_MAX) rows. All rows are normalised by the same.
     pub(crate) fn convert(
         &self,
-        stored: &[u8],
+        stored: StoredRows<'_>,
         channel: ChannelRow,
         blocks: &mut Blocks<W>,
-        target: &mut [u8],
+        targets: &mut [&mut [u8]],
         count: usize,
     ) {
-        if self.store.is_none()
-            && let Ok(values) = bytemuck::try_cast_slice_mut::<u8, W>(target)
-        {
-            self.values(stored, channel, values);
-            return self.fill(values);
-        }
-        let values = blocks.values(count);
-        self.values(stored, channel, values);
-        self.finish(values, target);
+        let Some(store) = &self.store else {
+            let is_done =
+                values_of_bytes(targets, |values| self.calculate(stored, channel, values, self.fill));
+            if is_done.is_none() {
+                blocks.rows(targets.len(), count, |values| {
+                    self.calculate(stored, channel, values, self.fill);
+                    for (target, values) in targets.iter_mut().zip(values) {
+                        target.copy_from_slice(bytemuck::cast_slice(values));
+                    }
+                });
+            }
+            return;
+        };
+        blocks.rows(targets.len(), count, |values| {
+            self.calculate(stored, channel, values, self.fill);
+            store.store(values, targets);
+        });
     }
 
-    /// The steps before the mean.
-    pub(crate) fn values(&self, stored: &[u8], channel: ChannelRow, values: &mut [W]) {
-        self.load.load(stored, values);
-        if let Some(normals) = &self.normal {
-            normals.apply(channel, values);
-        }
+    /// The steps before the mean, for rows that are normalised by the same.
+    pub(crate) fn values(&self, stored: StoredRows<'_>, channel: ChannelRow, values: &mut [&mut [W]]) {
+        self.calculate(stored, channel, values, None);
     }
 
     /// The steps behind the mean; `values` are changed on the way.
     pub(crate) fn finish(&self, values: &mut [W], target: &mut [u8]) {
-        self.fill(values);
+        let values = &mut [values];
+        if let Some(fill) = self.fill {
+            simd::run(Filling { fill: Filled(fill), values });
+        }
         match &self.store {
-            Some(store) => store.store(values, target),
-            None => target.copy_from_slice(bytemuck::cast_slice(values)),
+            Some(store) => store.store(values, &mut [target]),
+            None => target.copy_from_slice(bytemuck::cast_slice(values[0])),
         }
     }
 
-    fn fill(&self, values: &mut [W]) {
-        if let Some(fill) = self.fill {
-            simd::run(Filling { fill, values });
+    fn calculate(
+        &self,
+        stored: StoredRows<'_>,
+        channel: ChannelRow,
+        values: &mut [&mut [W]],
+        fill: Option<W>,
+    ) {
+        self.load.load(stored, values);
+        match (&self.normal, fill) {
+            (None, None) => {}
+            (None, Some(fill)) => simd::run(Filling { fill: Filled(fill), values }),
+            (Some(normals), None) => normals.apply(channel, Unfilled, values),
+            (Some(normals), Some(fill)) => normals.apply(channel, Filled(fill), values),
         }
     }
 }
 
 impl<W: Working> Normals<W> {
-    fn apply(&self, channel: ChannelRow, values: &mut [W]) {
+    fn apply(&self, channel: ChannelRow, fill: impl Fills<W>, values: &mut [&mut [W]]) {
         let at = |number: i64| usize::try_from(number).unwrap_or(usize::MAX);
         let first = at(channel.first);
         let pair = |number: usize| self.means.get(number).zip(self.deviations.get(number));
         match channel.step {
             0 => {
                 let Some((mean, deviation)) = pair(first) else { return };
-                simd::run(Normalising { mean: *mean, deviation: *deviation, values });
+                simd::run(Normalising { mean: *mean, deviation: *deviation, fill, values });
             }
             1 => {
                 let (means, deviations) = (self.means.get(first..), self.deviations.get(first..));
                 let Some((means, deviations)) = means.zip(deviations) else { return };
-                simd::run(NormalisingEach { means, deviations, values });
+                simd::run(NormalisingEach { means, deviations, fill, values });
             }
             step => {
-                let numbers = (0..).map(|element: i64| at(channel.first + element * step));
-                for (value, number) in values.iter_mut().zip(numbers) {
-                    if let Some((mean, deviation)) = pair(number) {
-                        *value = (*value - *mean) / *deviation;
+                for values in values.iter_mut() {
+                    let numbers = (0..).map(|element: i64| at(channel.first + element * step));
+                    for (value, number) in values.iter_mut().zip(numbers) {
+                        if let Some((mean, deviation)) = pair(number) {
+                            *value = fill.filled((*value - *mean) / *deviation);
+                        }
                     }
                 }
             }
@@ -160,46 +166,81 @@ impl<W: Working> Normals<W> {
     }
 }
 
-struct Normalising<'a, W> {
+/// What NaN becomes.
+trait Fills<W>: Copy {
+    fn filled(self, value: W) -> W;
+}
+
+/// It stays.
+#[derive(Clone, Copy)]
+struct Unfilled;
+
+/// It becomes a value.
+#[derive(Clone, Copy)]
+struct Filled<W>(W);
+
+impl<W: Working> Fills<W> for Unfilled {
+    #[inline(always)]
+    fn filled(self, value: W) -> W {
+        value
+    }
+}
+
+impl<W: Working> Fills<W> for Filled<W> {
+    #[inline(always)]
+    fn filled(self, value: W) -> W {
+        if value.is_nan() { self.0 } else { value }
+    }
+}
+
+struct Normalising<'a, 'v, W, F> {
     mean: W,
     deviation: W,
-    values: &'a mut [W],
+    fill: F,
+    values: &'a mut [&'v mut [W]],
 }
 
-impl<W: Working> Loop for Normalising<'_, W> {
+impl<W: Working, F: Fills<W>> Loop for Normalising<'_, '_, W, F> {
     #[inline(always)]
     fn run(self) {
-        for value in self.values {
-            *value = (*value - self.mean) / self.deviation;
+        for values in self.values {
+            for value in values.iter_mut() {
+                *value = self.fill.filled((*value - self.mean) / self.deviation);
+            }
         }
     }
 }
 
-struct NormalisingEach<'a, W> {
+struct NormalisingEach<'a, 'v, W, F> {
     means: &'a [W],
     deviations: &'a [W],
-    values: &'a mut [W],
+    fill: F,
+    values: &'a mut [&'v mut [W]],
 }
 
-impl<W: Working> Loop for NormalisingEach<'_, W> {
+impl<W: Working, F: Fills<W>> Loop for NormalisingEach<'_, '_, W, F> {
     #[inline(always)]
     fn run(self) {
-        for ((value, mean), deviation) in self.values.iter_mut().zip(self.means).zip(self.deviations) {
-            *value = (*value - *mean) / *deviation;
+        for values in self.values {
+            for ((value, mean), deviation) in values.iter_mut().zip(self.means).zip(self.deviations) {
+                *value = self.fill.filled((*value - *mean) / *deviation);
+            }
         }
     }
 }
 
-struct Filling<'a, W> {
-    fill: W,
-    values: &'a mut [W],
+struct Filling<'a, 'v, W, F> {
+    fill: F,
+    values: &'a mut [&'v mut [W]],
 }
 
-impl<W: Working> Loop for Filling<'_, W> {
+impl<W: Working, F: Fills<W>> Loop for Filling<'_, '_, W, F> {
     #[inline(always)]
     fn run(self) {
-        for value in self.values {
-            *value = if value.is_nan() { self.fill } else { *value };
+        for values in self.values {
+            for value in values.iter_mut() {
+                *value = self.fill.filled(*value);
+            }
         }
     }
 }

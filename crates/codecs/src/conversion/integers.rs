@@ -1,15 +1,17 @@
 //! Conversions of integers that are never floats on the way.
 
-use super::load::Mask;
+use super::load::{Equal, Hides, Mask, Unmasked};
 use super::number::Number;
+use super::rows::StoredRows;
 use super::simd::{self, Loop};
 use super::source::{Plain, Source, Value};
 use crate::number::NumberType;
+use std::marker::PhantomData;
 
 /// Casts integers to integers.
 pub(crate) trait Integers: Send + Sync {
-    /// Converts elements in native byte order to as many of the target.
-    fn convert(&self, stored: &[u8], target: &mut [u8]);
+    /// Converts elements in native byte order to as many of the target, row by row.
+    fn convert(&self, stored: StoredRows<'_>, targets: &mut [&mut [u8]]);
 }
 
 /// An integer that others are cast to.
@@ -36,86 +38,111 @@ impl<S: Value + Saturating<T>, T: Whole> Integers for Cast<S, T>
 where
     Plain<S>: Source<Value = S>,
 {
-    fn convert(&self, stored: &[u8], target: &mut [u8]) {
-        let (stored, target, fill) = (Plain::<S>::elements(stored), T::elements(target), self.fill);
-        simd::run(Casting::<S, T> { stored, target: &mut *target });
-        for masked in &self.mask.equal {
-            simd::run(Masking { masked: *masked, fill, stored, target: &mut *target });
+    fn convert(&self, stored: StoredRows<'_>, targets: &mut [&mut [u8]]) {
+        let fill = self.fill;
+        // The first mask is looked at while elements are cast: most arrays have no other.
+        let others = match self.mask.equal.split_first() {
+            None => {
+                simd::run(Casting::<S, T, _> {
+                    mask: Unmasked,
+                    fill,
+                    stored,
+                    targets: &mut *targets,
+                    source: PhantomData,
+                });
+                &[]
+            }
+            Some((masked, others)) => {
+                simd::run(Casting::<S, T, _> {
+                    mask: Equal(*masked),
+                    fill,
+                    stored,
+                    targets: &mut *targets,
+                    source: PhantomData,
+                });
+                others
+            }
+        };
+        for masked in others {
+            simd::run(Masking { masked: *masked, fill, stored, targets: &mut *targets });
         }
         if let Some(valid) = self.mask.valid {
-            simd::run(Bounding { valid, fill, stored, target });
+            simd::run(Bounding { valid, fill, stored, targets });
         }
     }
 }
 
-/// The stored elements of a type.
-type Stored<S> = <Plain<S> as Source>::Bytes;
-
-struct Casting<'a, S, T: Whole>
-where
-    Plain<S>: Source,
-{
-    stored: &'a [Stored<S>],
-    target: &'a mut [T::Bytes],
+/// Casts, and fills what is missing.
+struct Casting<'a, 't, S, T, M> {
+    mask: M,
+    fill: T,
+    stored: StoredRows<'a>,
+    targets: &'a mut [&'t mut [u8]],
+    source: PhantomData<S>,
 }
 
-impl<S: Saturating<T>, T: Whole> Loop for Casting<'_, S, T>
+impl<S: Saturating<T> + Value, T: Whole, M: Hides<S>> Loop for Casting<'_, '_, S, T, M>
 where
     Plain<S>: Source<Value = S>,
 {
     #[inline(always)]
     fn run(self) {
-        for (element, stored) in self.target.iter_mut().zip(self.stored) {
-            *element = Plain::<S>::NEW.value(*stored).saturated().bytes();
+        for (row, target) in self.targets.iter_mut().enumerate() {
+            let stored = Plain::<S>::elements(self.stored.row(row));
+            for (element, stored) in T::elements(target).iter_mut().zip(stored) {
+                let stored = Plain::<S>::NEW.value(*stored);
+                let cast = if self.mask.hides(stored) { self.fill } else { stored.saturated() };
+                *element = cast.bytes();
+            }
         }
     }
 }
 
-struct Masking<'a, S, T: Whole>
-where
-    Plain<S>: Source,
-{
+struct Masking<'a, 't, S, T> {
     masked: S,
     fill: T,
-    stored: &'a [Stored<S>],
-    target: &'a mut [T::Bytes],
+    stored: StoredRows<'a>,
+    targets: &'a mut [&'t mut [u8]],
 }
 
-impl<S: Value, T: Whole> Loop for Masking<'_, S, T>
+impl<S: Value, T: Whole> Loop for Masking<'_, '_, S, T>
 where
     Plain<S>: Source<Value = S>,
 {
     #[inline(always)]
     fn run(self) {
         let fill = self.fill.bytes();
-        for (element, stored) in self.target.iter_mut().zip(self.stored) {
-            let is_masked = Plain::<S>::NEW.value(*stored) == self.masked;
-            *element = if is_masked { fill } else { *element };
+        for (row, target) in self.targets.iter_mut().enumerate() {
+            let stored = Plain::<S>::elements(self.stored.row(row));
+            for (element, stored) in T::elements(target).iter_mut().zip(stored) {
+                let is_masked = Plain::<S>::NEW.value(*stored) == self.masked;
+                *element = if is_masked { fill } else { *element };
+            }
         }
     }
 }
 
-struct Bounding<'a, S, T: Whole>
-where
-    Plain<S>: Source,
-{
+struct Bounding<'a, 't, S, T> {
     valid: (S, S),
     fill: T,
-    stored: &'a [Stored<S>],
-    target: &'a mut [T::Bytes],
+    stored: StoredRows<'a>,
+    targets: &'a mut [&'t mut [u8]],
 }
 
-impl<S: Value, T: Whole> Loop for Bounding<'_, S, T>
+impl<S: Value, T: Whole> Loop for Bounding<'_, '_, S, T>
 where
     Plain<S>: Source<Value = S>,
 {
     #[inline(always)]
     fn run(self) {
         let (fill, (min, max)) = (self.fill.bytes(), self.valid);
-        for (element, stored) in self.target.iter_mut().zip(self.stored) {
-            let stored = Plain::<S>::NEW.value(*stored);
-            let is_valid = (min <= stored) & (stored <= max);
-            *element = if is_valid { *element } else { fill };
+        for (row, target) in self.targets.iter_mut().enumerate() {
+            let stored = Plain::<S>::elements(self.stored.row(row));
+            for (element, stored) in T::elements(target).iter_mut().zip(stored) {
+                let stored = Plain::<S>::NEW.value(*stored);
+                let is_valid = (min <= stored) & (stored <= max);
+                *element = if is_valid { *element } else { fill };
+            }
         }
     }
 }

@@ -2,14 +2,15 @@
 
 use super::floats::Working;
 use super::number::Number;
+use super::rows::StoredRows;
 use super::simd::{self, Loop};
 use super::source::{BFloat, Half, Plain, Source, Tiny, Value};
 use crate::number::NumberType;
 
 /// Loads stored elements as values in the working precision.
 pub(super) trait Load<W>: Send + Sync {
-    /// Masks and decodes `stored`, elements in native byte order, to as many `values`.
-    fn load(&self, stored: &[u8], values: &mut [W]);
+    /// Masks and decodes `stored`, elements in native byte order, to as many `values`, row by row.
+    fn load(&self, stored: StoredRows<'_>, values: &mut [&mut [W]]);
 }
 
 /// Loads elements of one type, decoded in the precision `D`.
@@ -34,13 +35,28 @@ pub(super) struct Mask<V> {
 }
 
 impl<S: Source, D: Working, W: Working> Load<W> for Loading<S, D> {
-    fn load(&self, stored: &[u8], values: &mut [W]) {
-        let (source, stored) = (&self.source, S::elements(stored));
-        match self.affine {
-            None => simd::run(Widening { source, stored, values: &mut *values }),
-            Some(affine) => simd::run(Decoding { source, affine, stored, values: &mut *values }),
-        }
-        for masked in &self.mask.equal {
+    fn load(&self, stored: StoredRows<'_>, values: &mut [&mut [W]]) {
+        let (source, affine) = (&self.source, self.affine);
+        // The first mask is looked at while elements are decoded: most arrays have no other.
+        let others = match (affine, self.mask.equal.split_first()) {
+            (None, None) => {
+                simd::run(Widening { source, mask: Unmasked, stored, values: &mut *values });
+                &[]
+            }
+            (None, Some((masked, others))) => {
+                simd::run(Widening { source, mask: Equal(*masked), stored, values: &mut *values });
+                others
+            }
+            (Some(affine), None) => {
+                simd::run(Decoding { source, affine, mask: Unmasked, stored, values: &mut *values });
+                &[]
+            }
+            (Some(affine), Some((masked, others))) => {
+                simd::run(Decoding { source, affine, mask: Equal(*masked), stored, values: &mut *values });
+                others
+            }
+        };
+        for masked in others {
             simd::run(Masking { source, masked: *masked, stored, values: &mut *values });
         }
         if let Some(valid) = self.mask.valid {
@@ -49,70 +65,110 @@ impl<S: Source, D: Working, W: Working> Load<W> for Loading<S, D> {
     }
 }
 
-struct Widening<'a, S: Source, W> {
-    source: &'a S,
-    stored: &'a [S::Bytes],
-    values: &'a mut [W],
+/// Whether a stored value stands for what is missing.
+pub(super) trait Hides<V>: Copy {
+    fn hides(self, value: V) -> bool;
 }
 
-impl<S: Source, W: Working> Loop for Widening<'_, S, W> {
+/// Nothing is missing.
+#[derive(Clone, Copy)]
+pub(super) struct Unmasked;
+
+/// What equals one value is missing.
+#[derive(Clone, Copy)]
+pub(super) struct Equal<V>(pub(super) V);
+
+impl<V: Value> Hides<V> for Unmasked {
+    #[inline(always)]
+    fn hides(self, _: V) -> bool {
+        false
+    }
+}
+
+impl<V: Value> Hides<V> for Equal<V> {
+    #[inline(always)]
+    fn hides(self, value: V) -> bool {
+        value == self.0
+    }
+}
+
+struct Widening<'a, 'v, S: Source, W, M> {
+    source: &'a S,
+    mask: M,
+    stored: StoredRows<'a>,
+    values: &'a mut [&'v mut [W]],
+}
+
+impl<S: Source, W: Working, M: Hides<S::Value>> Loop for Widening<'_, '_, S, W, M> {
     #[inline(always)]
     fn run(self) {
-        for (value, stored) in self.values.iter_mut().zip(self.stored) {
-            *value = W::of(self.source.value(*stored));
+        for (row, values) in self.values.iter_mut().enumerate() {
+            for (value, stored) in values.iter_mut().zip(S::elements(self.stored.row(row))) {
+                let stored = self.source.value(*stored);
+                *value = if self.mask.hides(stored) { W::NAN } else { W::of(stored) };
+            }
         }
     }
 }
 
-struct Decoding<'a, S: Source, D, W> {
+struct Decoding<'a, 'v, S: Source, D, W, M> {
     source: &'a S,
     affine: Affine<D>,
-    stored: &'a [S::Bytes],
-    values: &'a mut [W],
+    mask: M,
+    stored: StoredRows<'a>,
+    values: &'a mut [&'v mut [W]],
 }
 
-impl<S: Source, D: Working, W: Working> Loop for Decoding<'_, S, D, W> {
+impl<S: Source, D: Working, W: Working, M: Hides<S::Value>> Loop for Decoding<'_, '_, S, D, W, M> {
     #[inline(always)]
     fn run(self) {
         let Affine { scale, offset } = self.affine;
-        for (value, stored) in self.values.iter_mut().zip(self.stored) {
-            *value = W::of(D::of(self.source.value(*stored)) * scale + offset);
+        for (row, values) in self.values.iter_mut().enumerate() {
+            for (value, stored) in values.iter_mut().zip(S::elements(self.stored.row(row))) {
+                let stored = self.source.value(*stored);
+                let decoded = W::of(D::of(stored) * scale + offset);
+                *value = if self.mask.hides(stored) { W::NAN } else { decoded };
+            }
         }
     }
 }
 
-struct Masking<'a, S: Source, W> {
+struct Masking<'a, 'v, S: Source, W> {
     source: &'a S,
     masked: S::Value,
-    stored: &'a [S::Bytes],
-    values: &'a mut [W],
+    stored: StoredRows<'a>,
+    values: &'a mut [&'v mut [W]],
 }
 
-impl<S: Source, W: Working> Loop for Masking<'_, S, W> {
+impl<S: Source, W: Working> Loop for Masking<'_, '_, S, W> {
     #[inline(always)]
     fn run(self) {
-        for (value, stored) in self.values.iter_mut().zip(self.stored) {
-            let is_masked = self.source.value(*stored) == self.masked;
-            *value = if is_masked { W::NAN } else { *value };
+        for (row, values) in self.values.iter_mut().enumerate() {
+            for (value, stored) in values.iter_mut().zip(S::elements(self.stored.row(row))) {
+                let is_masked = self.source.value(*stored) == self.masked;
+                *value = if is_masked { W::NAN } else { *value };
+            }
         }
     }
 }
 
-struct Bounding<'a, S: Source, W> {
+struct Bounding<'a, 'v, S: Source, W> {
     source: &'a S,
     valid: (S::Value, S::Value),
-    stored: &'a [S::Bytes],
-    values: &'a mut [W],
+    stored: StoredRows<'a>,
+    values: &'a mut [&'v mut [W]],
 }
 
-impl<S: Source, W: Working> Loop for Bounding<'_, S, W> {
+impl<S: Source, W: Working> Loop for Bounding<'_, '_, S, W> {
     #[inline(always)]
     fn run(self) {
         let (min, max) = self.valid;
-        for (value, stored) in self.values.iter_mut().zip(self.stored) {
-            let stored = self.source.value(*stored);
-            let is_valid = (min <= stored) & (stored <= max);
-            *value = if is_valid { *value } else { W::NAN };
+        for (row, values) in self.values.iter_mut().enumerate() {
+            for (value, stored) in values.iter_mut().zip(S::elements(self.stored.row(row))) {
+                let stored = self.source.value(*stored);
+                let is_valid = (min <= stored) & (stored <= max);
+                *value = if is_valid { *value } else { W::NAN };
+            }
         }
     }
 }

@@ -10,20 +10,23 @@ mod half_float;
 mod integers;
 mod load;
 mod number;
+mod rows;
 mod simd;
 mod source;
 mod store;
 
 pub use compile::CompiledConversion;
 pub(crate) use compile::{Channels, Steps};
-pub(crate) use floats::{Blocks, ChannelRow, Floats, Working};
+pub(crate) use floats::{ChannelRow, Floats, Working};
+pub(crate) use rows::{Blocks, ROWS_MAX, StoredRows};
+pub(crate) use simd::{Loop, run as run_loop};
 
 pub use number::Number;
 
 use crate::number::NumberType;
 
 /// Elements that are worked on at a time, at most: what is known of them fits a first-level cache.
-pub(crate) const BLOCK: usize = 256;
+pub(crate) const BLOCK: usize = 1024;
 
 /// What is done to the elements of an array while they are read. Each step is left out where nothing was said of it; the
 /// order is always this, whatever the order of calls:

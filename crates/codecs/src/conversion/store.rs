@@ -7,8 +7,8 @@ use std::marker::PhantomData;
 
 /// Stores values as elements of the target.
 pub(super) trait Store<W>: Send + Sync {
-    /// Casts `values` to as many elements, whose bytes are all of `target`.
-    fn store(&self, values: &[W], target: &mut [u8]);
+    /// Casts `values` to as many elements, whose bytes are all of `targets`, row by row.
+    fn store(&self, values: &[&mut [W]], targets: &mut [&mut [u8]]);
 }
 
 /// A type of elements of a target.
@@ -27,22 +27,32 @@ pub(super) trait Target: Send + Sync + 'static {
 pub(super) struct Storing<T>(pub(super) PhantomData<T>);
 
 impl<T: Target, W: Working> Store<W> for Storing<T> {
-    fn store(&self, values: &[W], target: &mut [u8]) {
-        simd::run(Casting::<'_, T, W> { values, target: T::elements(target) });
+    fn store(&self, values: &[&mut [W]], targets: &mut [&mut [u8]]) {
+        simd::run(Casting { cast: self, values, targets });
     }
 }
 
-struct Casting<'a, T: Target, W> {
-    values: &'a [W],
-    target: &'a mut [T::Bytes],
+struct Casting<'a, 'v, 't, T, W> {
+    cast: &'a Storing<T>,
+    values: &'a [&'v mut [W]],
+    targets: &'a mut [&'t mut [u8]],
 }
 
-impl<T: Target, W: Working> Loop for Casting<'_, T, W> {
+impl<T: Target, W: Working> Loop for Casting<'_, '_, '_, T, W> {
     #[inline(always)]
     fn run(self) {
-        for (element, value) in self.target.iter_mut().zip(self.values) {
-            *element = T::cast(*value);
+        for (target, values) in self.targets.iter_mut().zip(self.values) {
+            for (element, value) in T::elements(target).iter_mut().zip(values.iter()) {
+                *element = self.cast.of(*value);
+            }
         }
+    }
+}
+
+impl<T: Target> Storing<T> {
+    #[inline(always)]
+    fn of<W: Working>(&self, value: W) -> T::Bytes {
+        T::cast(value)
     }
 }
 

@@ -4,6 +4,6 @@ use super::Loop;
 
 /// Runs a loop.
 #[inline(always)]
-pub(in super::super) fn run(work: impl Loop) {
+pub(crate) fn run(work: impl Loop) {
     work.run();
 }

@@ -1,25 +1,76 @@
 //! Sums of elements that become one.
 
-use crate::conversion::Working;
+use crate::conversion::{Loop, Working, run_loop};
 
-/// Adds `values` to the sums of their blocks of `factor` elements, of which `first` lie before them; where NaN is left out,
-/// counts the others.
+/// Adds rows of values to the sums of their blocks of `factor` elements, of which `first` lie before them; where NaN is left
+/// out, counts the others.
 pub(super) fn fold<W: Working>(
-    values: &[W],
+    rows: &[&mut [W]],
     first: usize,
     factor: usize,
     sums: &mut [f64],
     counts: Option<&mut [f64]>,
 ) {
-    match counts {
-        None => fold_by(values, first, factor, sums, |value| value),
-        Some(counts) => {
+    run_loop(Folding { rows, first, factor, sums, counts });
+}
+
+struct Folding<'a, 'v, W> {
+    rows: &'a [&'v mut [W]],
+    first: usize,
+    factor: usize,
+    sums: &'a mut [f64],
+    counts: Option<&'a mut [f64]>,
+}
+
+impl<W: Working> Loop for Folding<'_, '_, W> {
+    #[inline(always)]
+    fn run(self) {
+        let Folding { rows, first, factor, sums, counts } = self;
+        let Some(counts) = counts else {
+            for values in rows {
+                fold_by(values, first, factor, sums, |value| value);
+            }
+            return;
+        };
+        for values in rows {
             fold_by(values, first, factor, sums, |value| if value.is_nan() { 0.0 } else { value });
             fold_by(values, first, factor, counts, |value| if value.is_nan() { 0.0 } else { 1.0 });
         }
     }
 }
 
+/// The means of sums: of as many elements as `counts` says, else of `full`.
+pub(super) fn average<W: Working>(sums: &[f64], counts: Option<&[f64]>, full: f64, values: &mut [W]) {
+    run_loop(Averaging { sums, counts, full, values });
+}
+
+struct Averaging<'a, W> {
+    sums: &'a [f64],
+    counts: Option<&'a [f64]>,
+    full: f64,
+    values: &'a mut [W],
+}
+
+impl<W: Working> Loop for Averaging<'_, W> {
+    #[inline(always)]
+    fn run(self) {
+        let Averaging { sums, counts, full, values } = self;
+        match counts {
+            None => {
+                for (value, sum) in values.iter_mut().zip(sums) {
+                    *value = W::of(*sum / full);
+                }
+            }
+            Some(counts) => {
+                for ((value, sum), count) in values.iter_mut().zip(sums).zip(counts) {
+                    *value = W::of(*sum / *count);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
 fn fold_by<W: Working>(
     values: &[W],
     first: usize,
@@ -59,6 +110,7 @@ fn add<W: Working>(sums: &mut [f64], values: &[W], term: impl Fn(f64) -> f64) {
 }
 
 /// Blocks of `N`, the last of which may have fewer.
+#[inline(always)]
 fn fold_exactly<const N: usize, W: Working>(
     values: &[W],
     sums: &mut [f64],

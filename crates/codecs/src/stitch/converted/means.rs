@@ -5,12 +5,12 @@ use super::super::output::memory;
 use super::super::picks::Run;
 use super::super::rows::TileMemory;
 use super::super::tile::{Tile, outside};
-use super::fold::fold;
+use super::fold::{average, fold};
 use super::nest::{Place, Step, Strided, TileAxis};
 use super::seams::{Seams, Share};
-use super::stored::Stored;
+use super::stored::{Spaced, Stored};
 use crate::chain::DecodedChunk;
-use crate::conversion::{BLOCK, ChannelRow, CompiledConversion, Floats, NanMeans, Working};
+use crate::conversion::{BLOCK, Blocks, ChannelRow, CompiledConversion, Floats, NanMeans, ROWS_MAX, Working};
 use crate::error::Error;
 use std::ops::Range;
 
@@ -27,10 +27,12 @@ struct Means<'t, 'c, W> {
     target_bytes: usize,
     /// Elements of a block.
     full: f64,
-    values: Vec<W>,
+    blocks: Blocks<W>,
     sums: [f64; ROW],
     /// `None` where every element counts.
     counts: Option<[f64; ROW]>,
+    /// The blocks along the outer axes that rows lie in.
+    cell: Cell,
 }
 
 /// One axis of the tile.
@@ -57,7 +59,6 @@ struct Piece<'r> {
 }
 
 /// The blocks along the outer axes that a row lies in.
-#[derive(Clone, Copy)]
 struct Cell {
     /// The first axis along which the block lies in several chunks.
     cut: Option<usize>,
@@ -95,59 +96,59 @@ impl Tile<'_> {
             memory: TileMemory::new(self.output),
             target_bytes: self.output.element_bytes,
             full: factors.iter().map(|factor| *factor as f64).product(),
-            values: vec![W::ZERO; BLOCK],
+            blocks: Blocks::default(),
             sums: [0.0; ROW],
             counts: is_counted.then_some([0.0; ROW]),
+            cell: Cell { cut: None, at: [0; RANK_MAX], loops: [Strided::default(); RANK_MAX] },
         };
-        let cell = Cell { cut: None, at: [0; RANK_MAX], loops: [Strided::default(); RANK_MAX] };
-        means.outer(0, first, cell)
+        means.outer(0, first)
     }
 }
 
 impl<W: Working> Means<'_, '_, W> {
     /// Walks the blocks along an axis, and those that follow.
-    fn outer(&mut self, axis: usize, place: Place, cell: Cell) -> Result<(), Error> {
+    fn outer(&mut self, axis: usize, place: Place) -> Result<(), Error> {
         if axis + 1 == self.axes.len() {
-            return self.last(place, cell);
+            return self.last(place);
         }
         let MeanAxis { axis: TileAxis { step, low, tile, .. }, factor } = &self.axes[axis];
         let (step, low, tile, factor) = (*step, *low, memory(*tile), *factor);
+        let cut = self.cell.cut;
         match step {
             Step::Picked(runs, steps) => runs.iter().try_for_each(|run| {
                 let (first, elements) = steps.run(place, run);
                 (0..elements.count).try_for_each(|number| {
                     let block = (run.target as usize).saturating_add(number);
-                    let cell = self.enter(cell, axis, (block, 0), Strided { count: 1, ..steps });
-                    self.outer(axis + 1, first.after(number, &elements), cell)
+                    self.enter(cut, axis, (block, 0), Strided { count: 1, ..steps });
+                    self.outer(axis + 1, first.after(number, &elements))
                 })
             }),
             Step::Strided(steps) => {
                 let end = low + steps.count;
                 (low / factor..end.div_ceil(factor)).try_for_each(|block| {
                     let (from, to) = ((block * factor).max(low), ((block + 1) * factor).min(end));
-                    let cell = self.enter(cell, axis, (block, tile), Strided { count: to - from, ..steps });
+                    self.enter(cut, axis, (block, tile), Strided { count: to - from, ..steps });
                     let Place { source, channel, .. } = place.after(from - low, &steps);
                     let target = place.target.wrapping_add(block.wrapping_mul(steps.target));
-                    self.outer(axis + 1, Place { source, target, channel }, cell)
+                    self.outer(axis + 1, Place { source, target, channel })
                 })
             }
         }
     }
 
-    /// The cell within a block along one more axis: the tile's elements of it are a loop.
-    fn enter(&self, mut cell: Cell, axis: usize, (block, tile): (usize, usize), elements: Strided) -> Cell {
+    /// Goes to a block along one more axis, `cut` being where the blocks along those before are: the tile's elements of it are
+    /// a loop.
+    fn enter(&mut self, cut: Option<usize>, axis: usize, (block, tile): (usize, usize), elements: Strided) {
+        let cell = &mut self.cell;
         cell.loops[axis] = elements;
-        let Some(seams) = self.seams else { return cell };
+        let Some(seams) = self.seams else { return };
         let place = seams.axes[axis].place(block);
-        cell.at[axis] = if cell.cut.is_some() { place.share_of(tile) } else { place.rank_of(tile) };
-        if cell.cut.is_none() && place.is_cut() {
-            cell.cut = Some(axis);
-        }
-        cell
+        cell.at[axis] = if cut.is_some() { place.share_of(tile) } else { place.rank_of(tile) };
+        cell.cut = cut.or_else(|| place.is_cut().then_some(axis));
     }
 
     /// The blocks along the last axis.
-    fn last(&mut self, place: Place, cell: Cell) -> Result<(), Error> {
+    fn last(&mut self, place: Place) -> Result<(), Error> {
         let Some(MeanAxis { axis: TileAxis { step, low, tile, .. }, factor }) = self.axes.last() else {
             return Ok(());
         };
@@ -156,14 +157,14 @@ impl<W: Working> Means<'_, '_, W> {
             Step::Picked(runs, steps) => runs.iter().try_for_each(|run: &Run| {
                 let (first, elements) = steps.run(place, run);
                 let row = Row { low: run.target as usize, tile: 0, factor: 1, step: elements };
-                self.row(Place { target: place.target, ..first }, &row, &cell)
+                self.row(Place { target: place.target, ..first }, &row)
             }),
-            Step::Strided(step) => self.row(place, &Row { low, tile, factor, step }, &cell),
+            Step::Strided(step) => self.row(place, &Row { low, tile, factor, step }),
         }
     }
 
     /// Some blocks of the last axis at a time: their sums, and where these go.
-    fn row(&mut self, place: Place, row: &Row, cell: &Cell) -> Result<(), Error> {
+    fn row(&mut self, place: Place, row: &Row) -> Result<(), Error> {
         let (end, factor) = (row.low + row.step.count, row.factor);
         let blocks_end = end.div_ceil(factor);
         let mut block = row.low / factor;
@@ -175,47 +176,59 @@ impl<W: Working> Means<'_, '_, W> {
                 counts[..next - block].fill(0.0);
             }
             let first = place.after(from - row.low, &row.step);
-            self.sum(0, first, &Piece { row, before: from - block * factor, count: to - from }, cell)?;
-            self.put(place.target, (block, next), row, cell, (from, to));
+            self.sum(0, first, &Piece { row, before: from - block * factor, count: to - from })?;
+            self.put(place.target, (block, next), row, (from, to));
             block = next;
         }
         Ok(())
     }
 
     /// Adds up a piece of a row over all elements of its blocks along the outer axes.
-    fn sum(&mut self, axis: usize, place: Place, piece: &Piece<'_>, cell: &Cell) -> Result<(), Error> {
-        if axis + 1 == self.axes.len() {
-            return self.add(place, piece);
+    fn sum(&mut self, axis: usize, place: Place, piece: &Piece<'_>) -> Result<(), Error> {
+        let outer = self.axes.len().saturating_sub(1);
+        if axis == outer {
+            return self.add(place, Strided { count: 1, ..Strided::default() }, piece);
         }
-        let steps = cell.loops[axis];
-        (0..steps.count).try_for_each(|number| self.sum(axis + 1, place.after(number, &steps), piece, cell))
+        let steps = self.cell.loops[axis];
+        if axis + 1 == outer && steps.channel == 0 {
+            return self.add(place, steps, piece);
+        }
+        (0..steps.count).try_for_each(|number| self.sum(axis + 1, place.after(number, &steps), piece))
     }
 
-    fn add(&mut self, place: Place, piece: &Piece<'_>) -> Result<(), Error> {
-        let (step, factor, mut done) = (piece.row.step, piece.row.factor, 0);
-        while done < piece.count {
-            let count = BLOCK.min(piece.count - done);
-            let at = place.after(done, &step);
-            let stored = self.stored.elements(at.source, step.source, count)?;
-            let values = &mut self.values[..count];
-            self.floats.values(stored, ChannelRow { first: at.channel, step: step.channel }, values);
-            let counts = self.counts.as_mut().map(|counts| &mut counts[..]);
-            fold(values, piece.before + done, factor, &mut self.sums, counts);
-            done += count;
+    /// Adds up a piece of some rows that are normalised by the same.
+    fn add(&mut self, place: Place, rows: Strided, piece: &Piece<'_>) -> Result<(), Error> {
+        let (step, factor) = (piece.row.step, piece.row.factor);
+        let at_once = (BLOCK / piece.count.max(1)).clamp(1, ROWS_MAX);
+        let mut row = 0;
+        while row < rows.count {
+            let some = at_once.min(rows.count - row);
+            let first = place.after(row, &rows);
+            let mut done = 0;
+            while done < piece.count {
+                let count = BLOCK.min(piece.count - done);
+                let at = first.after(done, &step);
+                let each = Spaced { count, stride: step.source };
+                let stored =
+                    self.stored.rows(at.source, Spaced { count: some, stride: rows.source }, each)?;
+                let channel = ChannelRow { first: at.channel, step: step.channel };
+                let (floats, sums) = (self.floats, &mut self.sums);
+                let counts = self.counts.as_mut().map(|counts| &mut counts[..]);
+                self.blocks.rows(some, count, |values| {
+                    floats.values(stored, channel, values);
+                    fold(values, piece.before + done, factor, sums, counts);
+                });
+                done += count;
+            }
+            row += some;
         }
         Ok(())
     }
 
     /// Puts the sums of some blocks where they belong: as means in the output, or as shares where blocks lie in several
     /// chunks. The row's elements `from..to` are in them.
-    fn put(
-        &mut self,
-        target: usize,
-        (block, next): (usize, usize),
-        row: &Row,
-        cell: &Cell,
-        (from, to): (usize, usize),
-    ) {
+    fn put(&mut self, target: usize, (block, next): (usize, usize), row: &Row, (from, to): (usize, usize)) {
+        let cell = &self.cell;
         let (last, count) = (self.axes.len() - 1, next - block);
         if let (Some(seams), Some(part)) = (self.seams, cell.cut) {
             let mut at = cell.at;
@@ -246,23 +259,15 @@ impl<W: Working> Means<'_, '_, W> {
         if whole.is_empty() {
             return;
         }
-        let values = &mut self.values[..whole.len()];
-        match &self.counts {
-            None => {
-                for (value, sum) in values.iter_mut().zip(&self.sums[whole]) {
-                    *value = W::of(*sum / self.full);
-                }
-            }
-            Some(counts) => {
-                for ((value, sum), count) in
-                    values.iter_mut().zip(&self.sums[whole.clone()]).zip(&counts[whole])
-                {
-                    *value = W::of(*sum / *count);
-                }
-            }
-        }
-        let len = values.len() * self.target_bytes;
+        let len = whole.len() * self.target_bytes;
         // SAFETY: blocks whose elements all lie in the tile are the tile's, which this claim alone may touch.
-        self.floats.finish(values, unsafe { self.memory.bytes(target, len) });
+        let target = unsafe { self.memory.bytes(target, len) };
+        let counts = self.counts.as_ref().map(|counts| &counts[whole.clone()]);
+        let (floats, sums, full) = (self.floats, &self.sums[whole.clone()], self.full);
+        self.blocks.rows(1, whole.len(), |values| {
+            let [values] = values else { return };
+            average(sums, counts, full, values);
+            floats.finish(values, target);
+        });
     }
 }

@@ -122,13 +122,13 @@ impl<'a> Tile<'a> {
         Some(())
     }
 
-    /// Calls `row` with each row of the tile: its first element and those that follow at equal distances. The places of
-    /// axes of strides that are not as many as the tile's are an error.
+    /// Calls `row` with rows of the tile: the first element of the first one, the rows that follow at equal distances, and the
+    /// elements of each. Strides that are not as many as the tile's axes are an error.
     pub(super) fn converted_rows(
         &self,
         strides: &[usize],
         channels: Option<&Channels>,
-        row: &mut impl FnMut(Place, Strided) -> Result<(), Error>,
+        row: &mut impl FnMut(Place, Strided, Strided) -> Result<(), Error>,
     ) -> Result<(), Error> {
         if strides.len() != self.axes.len() {
             return Err(outside(0));
@@ -198,17 +198,21 @@ impl<'a> Nest<'a> {
     }
 }
 
+/// The only row.
+const ONE: Strided = Strided { count: 1, source: 0, target: 0, channel: 0 };
+
 fn rows(
     steps: &[Step<'_>],
     place: Place,
-    row: &mut impl FnMut(Place, Strided) -> Result<(), Error>,
+    row: &mut impl FnMut(Place, Strided, Strided) -> Result<(), Error>,
 ) -> Result<(), Error> {
     match steps {
-        [] => row(place, Strided { count: 1, ..Strided::default() }),
-        [Step::Strided(innermost)] => row(place, *innermost),
+        [] => row(place, ONE, ONE),
+        [Step::Strided(innermost)] => row(place, ONE, *innermost),
+        [Step::Strided(innermost), Step::Strided(rows)] => row(place, *rows, *innermost),
         [Step::Picked(runs, steps)] => runs.iter().try_for_each(|run| {
             let (first, elements) = steps.run(place, run);
-            row(first, elements)
+            row(first, ONE, elements)
         }),
         [inner @ .., Step::Strided(outer)] => {
             (0..outer.count).try_for_each(|number| rows(inner, place.after(number, outer), row))
@@ -237,7 +241,7 @@ impl Points<'_> {
         &self,
         runs: &[Run],
         target: usize,
-        row: &mut impl FnMut(Place, Strided) -> Result<(), Error>,
+        row: &mut impl FnMut(Place, Strided, Strided) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let row_len = self.shape.last().copied().unwrap_or(1).max(1);
         let last = self.shape.len().saturating_sub(1);
@@ -251,7 +255,7 @@ impl Points<'_> {
                 let count = memory(left.min(row_len - element % row_len));
                 let place = self.place(element, at).ok_or_else(|| outside(0))?;
                 let channel = i64::from(along_rows);
-                row(place, Strided { count, source, target: self.target, channel })?;
+                row(place, ONE, Strided { count, source, target: self.target, channel })?;
                 (element, left) = (element + count as u64, left - count as u64);
                 at = at.wrapping_add(count.wrapping_mul(self.target));
             }

@@ -1,12 +1,12 @@
 //! Filling tiles whose elements are converted.
 
-use super::super::copy::RANK_MAX;
-use super::super::rows::TileMemory;
+use super::super::copy::{Loop, RANK_MAX};
+use super::super::rows::{Rows, TileMemory};
 use super::super::tile::Tile;
 use super::nest::{Place, Strided};
-use super::stored::Stored;
+use super::stored::{Spaced, Stored};
 use crate::chain::DecodedChunk;
-use crate::conversion::{BLOCK, Blocks, ChannelRow, CompiledConversion, Steps};
+use crate::conversion::{BLOCK, Blocks, ChannelRow, CompiledConversion, ROWS_MAX, Steps, StoredRows};
 use crate::error::Error;
 
 impl Tile<'_> {
@@ -25,18 +25,20 @@ impl Tile<'_> {
         }
         match (&conversion.steps, conversion.has_means()) {
             (Steps::Integers(integers), _) => {
-                self.convert_rows(chunk, conversion, |stored, _, target, _| integers.convert(stored, target))
+                self.convert_rows(chunk, conversion, |stored, _, targets, _| {
+                    integers.convert(stored, targets)
+                })
             }
             (Steps::Single(floats), false) => {
                 let mut blocks = Blocks::default();
-                self.convert_rows(chunk, conversion, |stored, channel, target, count| {
-                    floats.convert(stored, channel, &mut blocks, target, count);
+                self.convert_rows(chunk, conversion, |stored, channel, targets, count| {
+                    floats.convert(stored, channel, &mut blocks, targets, count);
                 })
             }
             (Steps::Double(floats), false) => {
                 let mut blocks = Blocks::default();
-                self.convert_rows(chunk, conversion, |stored, channel, target, count| {
-                    floats.convert(stored, channel, &mut blocks, target, count);
+                self.convert_rows(chunk, conversion, |stored, channel, targets, count| {
+                    floats.convert(stored, channel, &mut blocks, targets, count);
                 })
             }
             (Steps::Single(floats), true) => self.write_means(chunk, conversion, floats),
@@ -64,41 +66,74 @@ impl Tile<'_> {
         )
     }
 
-    /// Converts the tile row by row, at most [`BLOCK`] elements at a time: `convert` gets stored elements, by what they are
-    /// normalised, the memory of as many of the result, and how many they are.
+    /// Converts the tile some rows at a time, at most [`BLOCK`] elements: `convert` gets rows of stored elements, by what they
+    /// are normalised, the memory of as many rows of the result, and how many elements a row has.
     #[expect(unsafe_code, reason = "writes to the claimed bytes")]
     fn convert_rows(
         self,
         chunk: &DecodedChunk<'_>,
         conversion: &CompiledConversion,
-        mut convert: impl FnMut(&[u8], ChannelRow, &mut [u8], usize),
+        mut convert: impl FnMut(StoredRows<'_>, ChannelRow, &mut [&mut [u8]], usize),
     ) -> Result<(), Error> {
         let mut stored = Stored::new(chunk, conversion.source.size_bytes());
-        let (mut memory, mut converted) = (TileMemory::new(self.output), Vec::new());
+        let (mut targets, mut memory) = (Rows::new(self.output), TileMemory::new(self.output));
+        let mut converted = Vec::new();
         let size = self.output.element_bytes;
-        let mut convert_row = |place: Place, row: Strided| {
-            let mut done = 0;
-            while done < row.count {
-                let count = BLOCK.min(row.count - done);
-                let at = place.after(done, &row);
-                let elements = stored.elements(at.source, row.source, count)?;
-                let channel = ChannelRow { first: at.channel, step: row.channel };
-                if row.target == size || count == 1 {
-                    // SAFETY: the row's elements are the tile's, which this claim alone may touch.
-                    convert(elements, channel, unsafe { memory.bytes(at.target, count * size) }, count);
-                } else {
-                    converted.resize(count * size, 0);
-                    convert(elements, channel, &mut converted, count);
-                    for (number, element) in converted.chunks_exact(size).enumerate() {
-                        let target = at.after(number, &row).target;
-                        // SAFETY: as above.
-                        unsafe { memory.bytes(target, size) }.copy_from_slice(element);
-                    }
-                }
-                done += count;
+        let mut convert_some = |at: Place, rows: Strided, row: Strided| {
+            let each = Spaced { count: row.count, stride: row.source };
+            let elements = stored.rows(at.source, Spaced { count: rows.count, stride: rows.source }, each)?;
+            let channel = ChannelRow { first: at.channel, step: row.channel };
+            if row.target == size || row.count == 1 {
+                let lines = Loop { count: rows.count, source_stride: 0, target_stride: rows.target };
+                // SAFETY: the rows' elements are the tile's, which this claim alone may touch, and are handed out once.
+                return unsafe {
+                    targets.hand_out((0, at.target), lines, row.count * size, &mut |_, _, targets| {
+                        convert(elements, channel, targets, row.count);
+                        Ok(())
+                    })
+                };
+            }
+            converted.resize(row.count * size, 0);
+            convert(elements, channel, &mut [&mut converted], row.count);
+            for (number, element) in converted.chunks_exact(size).enumerate() {
+                let target = at.after(number, &row).target;
+                // SAFETY: the element is the tile's, which this claim alone may touch.
+                unsafe { memory.bytes(target, size) }.copy_from_slice(element);
             }
             Ok(())
         };
-        self.converted_rows(chunk.strides, conversion.channels.as_ref(), &mut convert_row)
+        self.converted_rows(chunk.strides, conversion.channels.as_ref(), &mut |place, rows, row| {
+            let is_one = row.target != size && row.count != 1;
+            each_block(place, rows, row, is_one, &mut convert_some)
+        })
     }
+}
+
+/// Cuts rows into pieces that are converted at once: at most [`BLOCK`] elements, of one row where `is_one`, or where rows are
+/// normalised by different numbers.
+fn each_block(
+    place: Place,
+    rows: Strided,
+    row: Strided,
+    is_one: bool,
+    convert: &mut impl FnMut(Place, Strided, Strided) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let at_once = match is_one || rows.channel != 0 {
+        true => 1,
+        false => (BLOCK / row.count.max(1)).clamp(1, ROWS_MAX),
+    };
+    let mut done = 0;
+    while done < rows.count {
+        let count = at_once.min(rows.count - done);
+        let first = place.after(done, &rows);
+        let mut done_of_row = 0;
+        while done_of_row < row.count {
+            let len = BLOCK.min(row.count - done_of_row);
+            let at = first.after(done_of_row, &row);
+            convert(at, Strided { count, ..rows }, Strided { count: len, ..row })?;
+            done_of_row += len;
+        }
+        done += count;
+    }
+    Ok(())
 }
