@@ -2,7 +2,7 @@
 //!
 //! A program that links `blosc-src` as well would take the C functions of one of the two: do not use both.
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 // They hold the functions that the C code calls.
 use lz4_sys as _;
 use zstd_sys as _;
@@ -32,7 +32,7 @@ unsafe extern "C" {
 /// How to encode.
 pub struct Settings<'a> {
     /// `lz4`, `zstd`, ...
-    pub compressor: &'a str,
+    pub compressor: &'a CStr,
     /// 0 to 9.
     pub level: i32,
     /// 0 for none, 1 for bytes, 2 for bits.
@@ -47,8 +47,7 @@ pub fn compress(
     source: &[u8],
     target: &mut [u8],
 ) -> Option<usize> {
-    let compressor = CString::new(settings.compressor).ok()?;
-    // SAFETY: the library reads `source.len()` bytes, writes at most `target.len()`, and the name ends with a zero byte;
+    // SAFETY: the library reads `source.len()` bytes, writes at most `target.len()`, and the name is a C string;
     // all three live through the call.
     let written = unsafe {
         blosc_compress_ctx(
@@ -59,7 +58,7 @@ pub fn compress(
             source.as_ptr().cast(),
             target.as_mut_ptr().cast(),
             target.len(),
-            compressor.as_ptr(),
+            settings.compressor.as_ptr(),
             0,
             1,
         )

@@ -48,11 +48,17 @@ impl Grid {
         }
         let split = inner.saturating_sub(1);
         let length = self.chunk[split..].iter().product::<usize>() * self.element;
-        for place in places(&self.chunk[..split], &vec![1; split]) {
-            let offset: usize = place.iter().zip(&strides).map(|(at, stride)| at * stride).sum();
-            run(first + offset, length);
-        }
+        each_run(&self.chunk[..split], &strides, first, &mut |start| run(start, length));
     }
+}
+
+/// Calls `run` with where each run of a box starts, in C order. Nothing is allocated: there are as many as rows.
+fn each_run(lengths: &[usize], strides: &[usize], first: usize, run: &mut impl FnMut(usize)) {
+    let (Some((length, lengths)), Some((stride, strides))) = (lengths.split_first(), strides.split_first())
+    else {
+        return run(first);
+    };
+    (0..*length).for_each(|at| each_run(lengths, strides, first + at * stride, run));
 }
 
 /// The coordinates of all parts of a box, in C order.
