@@ -27,7 +27,7 @@ MATURIN := $(VENV_PYTHON) -m maturin build --quiet --locked --release \
 
 .DELETE_ON_ERROR:
 .PHONY: help demo demo-seviri test test-rust test-python test-cloud test-zarr test-zarr-full test-full lint fuzz-smoke fuzz-full wheel bench bench-quick bench-prepare bench-readers \
-	bench-cloud bench-cloud-quick bench-cloud-readers bench-writing bench-rechunk \
+	bench-cloud bench-cloud-quick bench-cloud-readers bench-writing bench-rechunk bench-converting \
 	instructions instructions-update clean
 
 help: ## list the targets
@@ -118,6 +118,9 @@ bench-writing: $(VENV)/.wheel $(VENV)/.dev-requirements ## race writers of whole
 bench-rechunk: $(VENV)/.dev-requirements $(RECHUNK_PEERS:%=benches/rechunk/peers/%/.venv/.requirements) ## race rechunkers of 2 GB within 512 MB, write docs/performance-rechunk.md
 	cargo build --release --locked -p swath-cli
 	$(VENV_PYTHON) -m benches.rechunk $(BENCH_FLAGS)
+
+bench-converting: $(VENV)/.wheel $(VENV)/.dev-requirements ## time reads with work fused in, write docs/performance-converting.md
+	$(VENV_PYTHON) -m benches.converting $(BENCH_FLAGS)
 
 instructions: ## count the hot paths' instructions and compare them with benches/instructions/counts.toml
 	scripts/instructions

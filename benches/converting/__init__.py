@@ -1,0 +1,1 @@
+"""Reads with work fused in, against plain reads of the same crops."""
