@@ -51,6 +51,8 @@ impl Contexts {
 pub(crate) struct Buffers {
     pub(crate) first: Vec<u8>,
     pub(crate) second: Vec<u8>,
+    /// What the last stage came to, where it goes behind something else.
+    pub(crate) last: Vec<u8>,
 }
 
 impl Scratch {
@@ -68,6 +70,7 @@ impl Scratch {
             + nested.map_or(0, |nested| nested.scratch.allocated_bytes() + nested.elements.capacity())
             + self.buffers.first.capacity()
             + self.buffers.second.capacity()
+            + self.buffers.last.capacity()
     }
 }
 

@@ -5,6 +5,7 @@
 //! which are not written for untrusted bytes.
 
 use serde_json::{Value, json};
+use std::io::Cursor;
 use zstd_safe::{CCtx, CParameter, DCtx};
 
 use crate::configuration::Configuration;
@@ -82,6 +83,17 @@ impl ZstdCodec {
         target: &mut Vec<u8>,
         context: &mut Option<CCtx<'static>>,
     ) -> Result<(), Error> {
+        target.clear();
+        self.encode_behind(source, target, context)
+    }
+
+    /// Puts a frame behind what `target` holds.
+    pub(crate) fn encode_behind(
+        self,
+        source: &[u8],
+        target: &mut Vec<u8>,
+        context: &mut Option<CCtx<'static>>,
+    ) -> Result<(), Error> {
         let context = match context {
             Some(context) => context,
             None => context.insert(CCtx::try_create().ok_or_else(no_memory)?),
@@ -90,10 +102,12 @@ impl ZstdCodec {
         for setting in settings {
             context.set_parameter(setting).map_err(internal)?;
         }
-        target.clear();
-        target.resize(zstd_safe::compress_bound(source.len()), 0);
-        let written = context.compress2(&mut target[..], source).map_err(internal)?;
-        target.truncate(written);
+        // The library writes to memory that nothing was written to before: of what a frame may take most stays free, and to
+        // fill that with zeros would cost a large chunk as much as a copy of it.
+        target.try_reserve(zstd_safe::compress_bound(source.len())).map_err(|_| no_memory())?;
+        let mut behind = Cursor::new(&mut *target);
+        behind.set_position(behind.get_ref().len() as u64);
+        context.compress2(&mut behind, source).map_err(internal)?;
         Ok(())
     }
 }
@@ -139,7 +153,7 @@ fn internal(code: usize) -> Error {
 }
 
 fn no_memory() -> Error {
-    Error::internal(NAME, "wanted memory for a zstd context, found none")
+    Error::internal(NAME, "wanted memory to compress in, found none")
 }
 
 #[cfg(test)]
@@ -169,6 +183,14 @@ mod tests {
                 assert_eq!(decoded(&stored, Wanted::Exactly(source.len())).unwrap(), source);
             }
         }
+    }
+
+    #[test]
+    fn frames_are_put_behind_what_is_there() {
+        let (codec, mut target) = (ZstdCodec { level: 1, checksum: false }, b"before".to_vec());
+        codec.encode_behind(b"content", &mut target, &mut None).unwrap();
+        assert_eq!(target[..6], *b"before");
+        assert_eq!(target[6..], encoded(b"content", codec));
     }
 
     #[test]

@@ -38,11 +38,14 @@ pub(super) fn decompress(header: &Header, source: &[u8], target: &mut [u8]) -> O
     usize::try_from(written).ok().filter(|written| *written <= target.len())
 }
 
-/// Encodes `source` to the front of `target`: the bytes written, or `None` when c-blosc refuses the settings or the
-/// lengths.
-pub(super) fn compress(settings: &Settings, source: &[u8], target: &mut [u8]) -> Option<usize> {
+/// Encodes `source`, and puts it behind what `target` holds; `None`, and nothing is put there, when c-blosc refuses the settings
+/// or the lengths, or there is no memory.
+pub(super) fn compress(settings: &Settings, source: &[u8], target: &mut Vec<u8>) -> Option<()> {
+    target.try_reserve(source.len() + HEADER_BYTES).ok()?;
+    let (before, room) = (target.len(), target.spare_capacity_mut());
+    let room = &mut room[..source.len() + HEADER_BYTES];
     // SAFETY: both slices are live, do not overlap (`&mut`) and are passed with their own lengths, which c-blosc stays
-    // within; the name is a C string; one thread means no pool.
+    // within; what it reads of the room it has written before; the name is a C string; one thread means no pool.
     let written = unsafe {
         blosc_src::blosc_compress_ctx(
             settings.level,
@@ -50,12 +53,15 @@ pub(super) fn compress(settings: &Settings, source: &[u8], target: &mut [u8]) ->
             settings.element_bytes,
             source.len(),
             source.as_ptr().cast(),
-            target.as_mut_ptr().cast(),
-            target.len(),
+            room.as_mut_ptr().cast(),
+            room.len(),
             settings.compressor.as_ptr(),
             settings.block_bytes,
             1,
         )
     };
-    usize::try_from(written).ok().filter(|written| 0 < *written && *written <= target.len())
+    let written = usize::try_from(written).ok().filter(|written| 0 < *written && *written <= room.len())?;
+    // SAFETY: as many bytes of the room, which lies behind `before`, were written.
+    unsafe { target.set_len(before + written) };
+    Some(())
 }

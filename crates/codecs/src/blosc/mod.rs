@@ -13,7 +13,7 @@ use crate::error::{Error, Wanted};
 use crate::scratch::Contexts;
 pub use configuration::{BloscCodec, BloscCompressor, BloscShuffle};
 pub(crate) use header::DECODED_BYTES_MAX;
-use header::{HEADER_BYTES, Header};
+use header::Header;
 
 const NAME: &str = "blosc";
 
@@ -37,6 +37,17 @@ impl BloscCodec {
         source: &[u8],
         target: &mut Vec<u8>,
     ) -> Result<(), Error> {
+        target.clear();
+        self.encode_behind(element_bytes, source, target)
+    }
+
+    /// [`encode`](Self::encode), with the bytes put behind what `target` holds.
+    pub(crate) fn encode_behind(
+        self,
+        element_bytes: usize,
+        source: &[u8],
+        target: &mut Vec<u8>,
+    ) -> Result<(), Error> {
         if DECODED_BYTES_MAX < source.len() {
             return Err(Error::invalid(
                 NAME,
@@ -51,15 +62,8 @@ impl BloscCodec {
             block_bytes: self.block_bytes,
             compressor: self.compressor.library_name()?,
         };
-        target.clear();
-        target.resize(source.len() + HEADER_BYTES, 0);
-        match ffi::compress(&settings, source, target) {
-            Some(written) => {
-                target.truncate(written);
-                Ok(())
-            }
-            None => Err(Error::internal(NAME, "wanted c-blosc to compress, found it to refuse")),
-        }
+        ffi::compress(&settings, source, target)
+            .ok_or_else(|| Error::internal(NAME, "wanted c-blosc to compress, found it to refuse"))
     }
 }
 

@@ -169,7 +169,7 @@ impl Located {
         buffers: &mut Buffers,
         contexts: &mut Contexts,
     ) -> Result<Self, Error> {
-        let Buffers { first, second } = buffers;
+        let Buffers { first, second, .. } = buffers;
         let (from, to, place) = match self.place {
             Place::First => (&first[..], second, Place::Second),
             Place::Second => (&second[..], first, Place::First),

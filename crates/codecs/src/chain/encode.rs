@@ -20,7 +20,7 @@ impl Chain {
             return Err(self.wrong_caller_length("a source", source.len()));
         }
         let Scratch { contexts, buffers } = scratch;
-        let Buffers { first, second } = buffers;
+        let Buffers { first, second, .. } = buffers;
         let Some((last, before)) = self.stages.split_last() else {
             self.to_stored.copy(source, room(target, source.len())?);
             target.truncate(source.len());
@@ -43,5 +43,39 @@ impl Chain {
             std::mem::swap(first, second);
         }
         last.encode(element_bytes, second, target, contexts)
+    }
+
+    /// [`encode`](Self::encode), with the bytes put behind what `target` holds: what a shard of many chunks is made by.
+    ///
+    /// After an error, what `target` holds behind that is not defined.
+    ///
+    /// # Errors
+    ///
+    /// As [`encode`](Self::encode).
+    pub fn encode_behind(
+        &self,
+        source: &[u8],
+        target: &mut Vec<u8>,
+        scratch: &mut Scratch,
+    ) -> Result<(), Error> {
+        if target.is_empty() {
+            return self.encode(source, target, scratch);
+        }
+        if let [stage] = &*self.stages
+            && self.to_stored.is_identity()
+            && source.len() == self.decoded_len
+        {
+            let element_bytes = self.layout.element.size_bytes;
+            if let Some(done) = stage.encode_behind(element_bytes, source, target, &mut scratch.contexts) {
+                return done;
+            }
+        }
+        let mut encoded = std::mem::take(&mut scratch.buffers.last);
+        let done = self.encode(source, &mut encoded, scratch);
+        if done.is_ok() {
+            target.extend_from_slice(&encoded);
+        }
+        scratch.buffers.last = encoded;
+        done
     }
 }

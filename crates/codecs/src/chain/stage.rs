@@ -215,6 +215,23 @@ impl Stage {
         }
     }
 
+    /// Encodes `source`, putting it behind what `target` holds; `None` where the codec's library only writes from the start on.
+    pub(super) fn encode_behind(
+        &self,
+        element_bytes: usize,
+        source: &[u8],
+        target: &mut Vec<u8>,
+        contexts: &mut Contexts,
+    ) -> Option<Result<(), Error>> {
+        match &self.codec {
+            StageCodec::Zstd(codec) => {
+                Some(codec.encode_behind(source, target, &mut contexts.zstd_compressor))
+            }
+            StageCodec::Blosc(codec) => Some(codec.encode_behind(element_bytes, source, target)),
+            _ => None,
+        }
+    }
+
     /// Encodes `source`, replacing what `target` holds.
     pub(super) fn encode(
         &self,

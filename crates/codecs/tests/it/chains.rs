@@ -184,6 +184,11 @@ proptest! {
             prop_assert_eq!(&stored, &case.chunk);
         }
 
+        let mut behind = b"before".to_vec();
+        chain.encode_behind(&case.chunk, &mut behind, &mut scratch).unwrap();
+        prop_assert_eq!(&behind[..6], b"before");
+        prop_assert_eq!(&behind[6..], &stored);
+
         let mut target = vec![0xA5; chain.decoded_len()];
         chain.decode_into(&stored, &mut target, &mut scratch).unwrap();
         prop_assert_eq!(&target, &case.chunk);

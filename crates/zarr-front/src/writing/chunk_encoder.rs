@@ -9,6 +9,7 @@ use crate::compiled::Compiled;
 use crate::metadata::{ArrayMetadata, ZarrFormat};
 use crate::strided_copy::{CopyAxis, copy_box, is_repeated, repeat};
 use crate::{Error, ErrorKind};
+use bytes::Bytes;
 use swath_codecs::{Chain, Checksums, Picks, Scratch};
 
 /// What a write is of: an array, and the elements that are put into it.
@@ -45,34 +46,30 @@ pub(super) struct ChunkEncoder<'a> {
     /// Compares checksums whatever the store does: damage that is passed over here would get a checksum of its own.
     verifying: Chain,
     chunk: Vec<u8>,
-    encoded: Vec<u8>,
+    /// An object of before, for its memory.
+    spare: Vec<u8>,
 }
 
 impl<'a> ChunkEncoder<'a> {
     pub(super) fn new(subject: Subject<'a>) -> ChunkEncoder<'a> {
         let verifying = subject.compiled.chain.clone().with_checksums(Checksums::Verify);
-        ChunkEncoder {
-            subject,
-            scratch: Scratch::default(),
-            verifying,
-            chunk: Vec::new(),
-            encoded: Vec::new(),
-        }
+        ChunkEncoder { subject, scratch: Scratch::default(), verifying, chunk: Vec::new(), spare: Vec::new() }
     }
 
-    /// The stored bytes of a chunk that something is put into; `None` where it is not to be stored. Elements that are not
-    /// written come from `stored`, or are the fill value.
-    pub(super) fn encode(
+    /// Puts the stored bytes of a chunk that something is put into behind what `target` holds; `false` where it is not to be
+    /// stored. Elements that are not written come from `stored`, or are the fill value.
+    pub(super) fn encode_behind(
         &mut self,
         placed: Placed<'_>,
         stored: Option<&[u8]>,
-    ) -> Result<Option<&[u8]>, Error> {
+        target: &mut Vec<u8>,
+    ) -> Result<bool, Error> {
         let Subject { compiled, fill, omits_empty, .. } = self.subject;
         let is_whole = placed.covers(&compiled.chunk_shape);
         let chunk = match own_run(&self.subject, placed).filter(|_| is_whole) {
             Some(run) => run,
             None => {
-                self.chunk.resize(compiled.chain.decoded_len(), 0);
+                make_room(&mut self.chunk, compiled.chain.decoded_len());
                 match stored.filter(|_| !is_whole) {
                     Some(stored) => {
                         self.verifying.decode_into(stored, &mut self.chunk, &mut self.scratch)?;
@@ -85,22 +82,57 @@ impl<'a> ChunkEncoder<'a> {
             }
         };
         if omits_empty && is_repeated(chunk, fill) {
-            return Ok(None);
+            return Ok(false);
         }
-        if compiled.chain.is_identity() {
-            return Ok(Some(chunk));
+        match compiled.chain.is_identity() {
+            true => target.extend_from_slice(chunk),
+            false => compiled.chain.encode_behind(chunk, target, &mut self.scratch)?,
         }
-        compiled.chain.encode(chunk, &mut self.encoded, &mut self.scratch)?;
-        Ok(Some(&self.encoded))
+        Ok(true)
+    }
+
+    /// The stored bytes of a chunk that is an object of its own; `None` where it is not to be stored. Their memory is to be
+    /// given back by [`reuse`](Self::reuse).
+    pub(super) fn encode_object(
+        &mut self,
+        placed: Placed<'_>,
+        stored: Option<&[u8]>,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let mut object = self.spare();
+        Ok(self.encode_behind(placed, stored, &mut object)?.then_some(object))
+    }
+
+    /// Memory for an object: that of one before, where it was given back. It is empty.
+    pub(super) fn spare(&mut self) -> Vec<u8> {
+        let mut spare = std::mem::take(&mut self.spare);
+        spare.clear();
+        spare
+    }
+
+    /// Takes back the memory of an object that was written, unless the store has kept it: memory that is new to the process
+    /// costs more than what is written to it.
+    pub(super) fn reuse(&mut self, object: Bytes) {
+        if object.is_unique() {
+            self.spare = Vec::from(object);
+        }
     }
 
     /// The stored bytes of a chunk of nothing but the fill value.
     pub(super) fn fill_chunk(&mut self) -> Result<Vec<u8>, Error> {
         let Subject { compiled, fill, .. } = self.subject;
-        self.chunk.resize(compiled.chain.decoded_len(), 0);
+        make_room(&mut self.chunk, compiled.chain.decoded_len());
         repeat(&mut self.chunk, fill);
-        compiled.chain.encode(&self.chunk, &mut self.encoded, &mut self.scratch)?;
-        Ok(self.encoded.clone())
+        let mut object = self.spare();
+        compiled.chain.encode(&self.chunk, &mut object, &mut self.scratch)?;
+        Ok(object)
+    }
+}
+
+/// Makes `chunk` so many bytes long; what they are is not defined. Memory that the system hands out as zeros is not filled
+/// with zeros once more.
+fn make_room(chunk: &mut Vec<u8>, len: usize) {
+    if chunk.len() != len {
+        *chunk = vec![0; len];
     }
 }
 

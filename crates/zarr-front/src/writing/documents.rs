@@ -7,6 +7,7 @@ use super::stored_object::{Replaced, Stored, replace};
 use crate::metadata::json;
 use crate::store::Store;
 use crate::{Error, ErrorKind};
+use bytes::Bytes;
 use serde_json::{Map, Value};
 use swath_ioengine::Engine;
 
@@ -49,7 +50,7 @@ pub(super) fn change_document(
             Some(bare) => bare.document_bytes(&document),
             None => document_bytes(&document),
         };
-        let bytes = bytes.map_err(named)?;
+        let bytes = Bytes::from(bytes.map_err(named)?);
         if replace(&object, bytes, Some(stored.as_ref())).map_err(named)? == Replaced::Done {
             return Ok(document);
         }

@@ -65,7 +65,6 @@ pub(super) fn empty_shard(compiled: &Compiled, scratch: &mut Scratch) -> Result<
 }
 
 /// Some entries of a shard, one behind the other.
-#[derive(Default)]
 struct Entries {
     bytes: Vec<u8>,
     /// The number of an entry, where it starts in `bytes`, and how long it is.
@@ -147,7 +146,7 @@ fn encode_entries(
     let (rank, level) = (layout.rank, &compiled.levels[shard.depth]);
     let is_innermost = shard.depth + 1 == compiled.levels.len();
     let extents = level.entry_shape(&compiled.chunk_shape);
-    let mut found = Entries::default();
+    let mut found = Entries { bytes: encoder.spare(), places: Vec::new() };
     let mut entry = Entry::default();
     for place in range {
         let coordinates = order.get(place * rank..(place + 1) * rank).unwrap_or_default();
@@ -163,13 +162,7 @@ fn encode_entries(
                 }
                 None => false,
             },
-            Some(placed) if is_innermost => match encoder.encode(placed, stored)? {
-                Some(encoded) => {
-                    found.bytes.extend_from_slice(encoded);
-                    true
-                }
-                None => false,
-            },
+            Some(placed) if is_innermost => encoder.encode_behind(placed, stored, &mut found.bytes)?,
             Some(placed) => {
                 let shard = Shard { depth: shard.depth + 1, placed, stored };
                 match encode_shard(layout, std::slice::from_mut(encoder), &shard)? {

@@ -76,7 +76,7 @@ pub(super) enum Replaced {
 /// conditions are written to without one: of two writers at once the last one counts there.
 pub(super) fn replace(
     object: &ObjectRef,
-    bytes: Vec<u8>,
+    bytes: Bytes,
     read: Option<Option<&Stored>>,
 ) -> Result<Replaced, Error> {
     let condition = match read {
@@ -84,7 +84,6 @@ pub(super) fn replace(
         Some(None) => PutCondition::Absent,
         Some(Some(stored)) => stored.identity.clone().map_or(PutCondition::Always, PutCondition::Matches),
     };
-    let bytes = Bytes::from(bytes);
     match object.medium.put(&object.key, bytes.clone(), &condition) {
         Ok(_) => Ok(Replaced::Done),
         Err(error) if error.kind() == EngineErrorKind::Changed => Ok(Replaced::Changed),

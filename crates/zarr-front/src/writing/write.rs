@@ -12,6 +12,7 @@ use super::stored_object::{Replaced, Stored, delete, delete_read, replace};
 use super::target::{Objects, Target};
 use crate::raveling::{cell_count, unravel};
 use crate::{Array, Error, ErrorKind, Selection};
+use bytes::Bytes;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use swath_ioengine::{Engine, ObjectRef, storage_len};
@@ -254,7 +255,7 @@ impl<'a> Write<'a> {
         let _alone = self.locks.lock_chunk(object);
         if placed.covers(self.array.inner.metadata.chunk_shape()) {
             return match self.encode(placed, None, encoders)? {
-                Some(bytes) => replace(object, bytes, None).map(|_| ()),
+                Some(bytes) => self.store(object, bytes, None, encoders).map(|_| ()),
                 None => delete(object),
             };
         }
@@ -285,7 +286,7 @@ impl<'a> Write<'a> {
             // Nothing of it is to be kept.
             Err(error) if is_damage(&error) => {
                 return match self.encode(placed, None, encoders)? {
-                    Some(bytes) => replace(object, bytes, None),
+                    Some(bytes) => self.store(object, bytes, None, encoders),
                     None => delete(object).map(|()| Replaced::Done),
                 };
             }
@@ -297,7 +298,7 @@ impl<'a> Write<'a> {
             encoded => encoded?,
         };
         match (encoded, &stored) {
-            (Some(bytes), _) => replace(object, bytes, Some(stored.as_ref())),
+            (Some(bytes), _) => self.store(object, bytes, Some(stored.as_ref()), encoders),
             (None, None) => Ok(Replaced::Done),
             (None, Some(stored)) => match delete_read(object, stored)? {
                 Some(replaced) => Ok(replaced),
@@ -321,7 +322,23 @@ impl<'a> Write<'a> {
             Some(_) => empty_shard(self.subject.compiled, &mut first.scratch)?,
             None => first.fill_chunk()?,
         };
-        replace(object, bytes, Some(Some(stored)))
+        self.store(object, bytes, Some(Some(stored)), encoders)
+    }
+
+    /// [`replace`], and keeps the memory for the next object.
+    fn store(
+        &self,
+        object: &ObjectRef,
+        bytes: Vec<u8>,
+        read: Option<Option<&Stored>>,
+        encoders: &mut [ChunkEncoder<'_>],
+    ) -> Result<Replaced, Error> {
+        let bytes = Bytes::from(bytes);
+        let replaced = replace(object, bytes.clone(), read);
+        if let Some(encoder) = encoders.first_mut() {
+            encoder.reuse(bytes);
+        }
+        replaced
     }
 
     /// What an object may come to. Writers may leave gaps in shards, so twice what its chunks come to.
@@ -341,7 +358,7 @@ impl<'a> Write<'a> {
     ) -> Result<Option<Vec<u8>>, Error> {
         match (&self.layout, encoders) {
             (Some(layout), encoders) => encode_shard(layout, encoders, &Shard { depth: 0, placed, stored }),
-            (None, [encoder, ..]) => Ok(encoder.encode(placed, stored)?.map(<[u8]>::to_vec)),
+            (None, [encoder, ..]) => encoder.encode_object(placed, stored),
             (None, []) => Err(Error::new(ErrorKind::Internal, "a write without an encoder")),
         }
     }
