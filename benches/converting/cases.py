@@ -37,7 +37,8 @@ class Case:
     @property
     def out_dtype(self) -> np.dtype[Any]:
         """The type of the results."""
-        return np.dtype(self.steps["dtype"])
+        dtype: np.dtype[Any] = np.dtype(self.steps["dtype"])
+        return dtype
 
     def out_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape of a result of crops of a shape."""
