@@ -43,7 +43,7 @@ demo-seviri: $(VENV)/.wheel ## the demo on real SEVIRI HRV images; SOURCE=path/t
 test: test-rust test-python ## every Rust and Python test
 
 test-rust:
-	cargo test --locked --workspace --exclude swath-bindings-py
+	cargo test --locked --workspace --exclude swath-bindings-py --features swath-cli/icechunk
 
 test-python: $(VENV)/.wheel $(VENV)/.dev-requirements
 	$(VENV_PYTHON) -m pytest

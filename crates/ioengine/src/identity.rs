@@ -14,6 +14,28 @@ pub enum Identity {
     Version(u64),
 }
 
+impl Identity {
+    /// The entity tag of a remote object, as it was answered, with its quotes; `None` for what has none.
+    pub fn entity_tag(&self) -> Option<&str> {
+        let Identity::Tag(text) = self else { return None };
+        let tag = text.split('\n').next().unwrap_or_default();
+        (!tag.is_empty() && !tag.starts_with(MODIFIED)).then_some(tag)
+    }
+
+    /// When the object was last written to, ns since the epoch, where that is what tells its versions apart: of local files,
+    /// and of remote objects without an entity tag and a generation.
+    pub fn modified_ns(&self) -> Option<i128> {
+        match self {
+            Identity::File(file) => Some(file.modified_ns),
+            Identity::Tag(text) => text.strip_prefix(MODIFIED)?.parse().ok(),
+            Identity::Version(_) => None,
+        }
+    }
+}
+
+/// Before a date that stands for a version. Quoted tags begin otherwise.
+pub(crate) const MODIFIED: &str = "modified ";
+
 /// The fields of `statx(2)` that change when a file is replaced or written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileIdentity {

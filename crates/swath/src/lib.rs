@@ -27,7 +27,6 @@ pub use swath_ioengine as ioengine;
 pub use swath_ioengine::CloudOptions;
 #[cfg(feature = "cache")]
 pub use swath_ioengine::{CacheConfig, CacheStats, CacheTier};
-pub use swath_zarr_front::ReferenceTargets;
 pub use swath_zarr_front::{
     Array, ArrayBuilder, ArrayCodecs, ArrayData, ArrayMetadata, AxisKind, AxisSelection, ChunkCodec,
     ChunkKeyEncoding, Consolidated, ConsolidatedCheck, ConsolidatedNode, Conversion, ConvertedArray,
@@ -39,6 +38,7 @@ pub use swath_zarr_front::{
     StructField, StructType, TimeUnit, ValidateOptions, Validated, VariableArrayData, Verify, WriteOptions,
     ZarrFormat,
 };
+pub use swath_zarr_front::{IcechunkOptions, ReferenceTargets, Revision};
 
 /// The README's example is compiled and run.
 #[cfg(doctest)]

@@ -17,7 +17,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use swath_codecs::Scratch;
 use swath_ioengine::{
-    Arrival, ByteRange, Cursor, Engine, LaneContext, Medium, ObjectPart, ObjectRef, Window,
+    Arrival, ByteRange, Cursor, Engine, Identity, LaneContext, Medium, ObjectPart, ObjectRef, Window,
 };
 
 /// Where the chunks, or shards, of one read are, in a store that is a catalog.
@@ -119,6 +119,14 @@ impl Contained {
         self.contents.known_by_now(self.located.get(group).copied().unwrap_or(Located::Nowhere))
     }
 
+    /// The version that the object must be of that a group is a part of, where one is known.
+    fn identity_of(&self, group: usize) -> Option<&Identity> {
+        match self.contents.place(self.located(group)).0 {
+            Some(target) => self.contents.identity_of(target),
+            None => self.contents.identity(),
+        }
+    }
+
     /// A contained object as one of its own, under a name that no other has, and what it is a part of.
     fn object(&self, name: &str, located: Located) -> Result<(ObjectRef, Option<ObjectPart>), Error> {
         if let Located::Whole { target } = located {
@@ -128,7 +136,7 @@ impl Contained {
             return Err(Error::new(ErrorKind::Internal, "an object whose place is not known"));
         };
         let of = self.contents.target(target)?;
-        let key = match self.contents.identity() {
+        let key = match self.contents.identity_of(target) {
             Some(identity) => {
                 let mut hasher = DefaultHasher::new();
                 identity.hash(&mut hasher);
@@ -225,7 +233,7 @@ impl ReadBatch<'_> {
             wanted.push(Wanted::Version);
         }
         window.set_object(object);
-        if let Some(identity) = contents.identity() {
+        if let Some(identity) = target.and_then(|target| contents.identity_of(target)) {
             window.expect_identity(identity.clone());
         }
         for (number, (range, wanted)) in ranges.into_iter().zip(wanted).enumerate() {
@@ -331,9 +339,16 @@ impl ReadBatch<'_> {
     }
 
     /// Has a window read a shard that is a part of another object, of the version that its place is known of.
-    pub(crate) fn set_part(&self, window: &mut Window<'_, '_>, object: ObjectRef, part: ObjectPart) {
+    pub(crate) fn set_part(
+        &self,
+        window: &mut Window<'_, '_>,
+        place: &Place,
+        object: ObjectRef,
+        part: ObjectPart,
+    ) {
         window.set_part(object, part);
-        if let Some(identity) = self.contained.as_ref().and_then(|contained| contained.contents.identity()) {
+        let identity = self.contained.as_ref().and_then(|contained| contained.identity_of(place.group));
+        if let Some(identity) = identity {
             window.expect_identity(identity.clone());
         }
     }

@@ -31,6 +31,7 @@ mod node;
 mod node_documents;
 mod note;
 mod objects;
+mod percent;
 mod picked;
 mod picking;
 mod placement;
@@ -64,6 +65,7 @@ mod writing;
 
 pub use array::Array;
 pub use array_data::ArrayData;
+pub use catalog::icechunk::{IcechunkOptions, Revision};
 pub use catalog::references::ReferenceTargets;
 pub use chunk_codec::ChunkCodec;
 pub use chunk_key::{ChunkKeyEncoding, Separator};

@@ -337,7 +337,7 @@ impl Batch for ReadBatch<'_> {
         let shard = self.shard(&place, &object, context);
         match part {
             None => window.set_object(object.clone()),
-            Some(part) => self.set_part(window, object.clone(), part),
+            Some(part) => self.set_part(window, &place, object.clone(), part),
         }
         match shard {
             Shard::Awaited => return Planned::Parked,

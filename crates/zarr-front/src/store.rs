@@ -1,6 +1,7 @@
 //! Where a hierarchy lives: a medium, and a prefix of its keys; or what says of each key which part of another object it is.
 
 use crate::catalog::Catalog;
+use crate::catalog::icechunk::{Icechunk, IcechunkOptions, Opened, Revision};
 use crate::catalog::records::Records;
 use crate::catalog::references::{ReferenceTargets, References};
 use crate::catalog::zip::ZipArchive;
@@ -145,6 +146,34 @@ impl Store {
         let medium = records.documents().medium.clone();
         let catalog = Catalog::Records(Arc::new(records));
         Ok(Store { catalog: Some(Arc::new(catalog)), ..Store::new(medium, "", &name) })
+    }
+
+    /// A snapshot of an Icechunk repository of format 1 or 2, whose objects lie in a store. Read only: what is committed later is not
+    /// seen. Chunks elsewhere are read where `options` authorise it. `targets` says how those are reached; what it says of folders
+    /// and of targets without a URL does not matter.
+    ///
+    /// The snapshot is read at once, in two rounds; manifests are when chunks of theirs are wanted.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where there is no such repository, branch, tag or snapshot; `Corrupt` for what is none; `Unsupported` for one of a
+    /// newer format, and without the feature `icechunk`.
+    pub fn icechunk(
+        repository: Store,
+        options: &IcechunkOptions,
+        targets: ReferenceTargets,
+    ) -> Result<Store, Error> {
+        let name = Arc::clone(&repository.name);
+        let opened = Opened::read(&repository, options).map_err(|error| error.with_object(&name))?;
+        let pinned = Revision::Snapshot(opened.snapshot.clone());
+        let recipe = repository.recipe.as_ref().map(|recipe| {
+            let url = format!("icechunk://{}::{}", options.clone().with_revision(pinned), recipe.url);
+            Arc::new(StoreRecipe { url, ..StoreRecipe::clone(recipe) })
+        });
+        let snapshot = Icechunk::new(opened, repository, targets);
+        let medium = snapshot.documents().medium.clone();
+        let catalog = Catalog::Icechunk(Arc::new(snapshot));
+        Ok(Store { catalog: Some(Arc::new(catalog)), recipe, ..Store::new(medium, "", &name) })
     }
 
     /// Where keys are, in a store whose keys are parts of other objects.

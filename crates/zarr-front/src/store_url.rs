@@ -1,6 +1,8 @@
 //! Stores by URL.
 
+use crate::catalog::icechunk::IcechunkOptions;
 use crate::catalog::references::ReferenceTargets;
+use crate::percent::decoded;
 use crate::store::StoreRecipe;
 use crate::store_path::{
     is_parquet_name, is_reference_name, is_zip_name, local_object, read_references, zip_url,
@@ -19,6 +21,9 @@ impl Store {
     /// in `/`. What ends in `.json`, `.parq` or `.parquet`, or begins with `reference::`, are references, which are
     /// read at once: see [`Store::open_references`].
     ///
+    /// What begins with `icechunk::`, or with `icechunk://`, what is said of it and `::`, is an Icechunk repository, of which a snapshot
+    /// is read: `icechunk://tag=v1&virtual=s3://source/::s3://bucket/repository`. See [`IcechunkOptions`] and [`Store::icechunk`].
+    ///
     /// `memory://NAME/PATH` is the process's own medium of that name, empty when it is first asked for. In a `file://` URL
     /// percent signs stand for bytes where two hexadecimal digits follow them, and `?` and `#` for themselves.
     ///
@@ -29,6 +34,9 @@ impl Store {
     pub fn open(url: &str, options: &CloudOptions) -> Result<Store, Error> {
         if references_of(url).is_some() {
             return Store::open_references(url, options, ReferenceTargets::new());
+        }
+        if let Some((told, repository)) = icechunk_of(url) {
+            return open_icechunk(told, repository, options);
         }
         if let Some((root, archive)) = zip_of(url) {
             return match object(archive, options)? {
@@ -95,6 +103,29 @@ fn zip_of(url: &str) -> Option<(Option<&str>, &str)> {
         None if zip.eq_ignore_ascii_case("zip") => Some((None, archive)),
         Some((scheme, root)) if scheme.eq_ignore_ascii_case("zip") => Some((Some(root), archive)),
         _ => None,
+    }
+}
+
+/// The options of an Icechunk repository and its URL, of a URL that says that it is one.
+fn icechunk_of(url: &str) -> Option<(&str, &str)> {
+    let (told, repository) = url.split_once("::")?;
+    let (scheme, options) = told.split_once("://").unwrap_or((told, ""));
+    scheme.eq_ignore_ascii_case("icechunk").then_some((options, repository))
+}
+
+/// The repository at a URL. Of its options, what is secret goes to no other host, bucket or container.
+fn open_icechunk(told: &str, repository: &str, options: &CloudOptions) -> Result<Store, Error> {
+    let told = IcechunkOptions::parse(told)?;
+    match object(repository, options)? {
+        Place::Local(path) => {
+            let targets = ReferenceTargets::new().with_options(options.clone());
+            Store::icechunk(Store::directory(&*path)?, &told, targets)
+        }
+        Place::Elsewhere(Object { medium, key, name, recipe }) => {
+            let targets = ReferenceTargets::new().at(&name, options);
+            let root = Store::new(medium, &key, name.trim_end_matches('/')).with_recipe(recipe);
+            Store::icechunk(root, &told, targets)
+        }
     }
 }
 
@@ -219,33 +250,6 @@ fn file_path(rest: &str) -> Result<Cow<'_, str>, Error> {
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
     decoded(path)
-}
-
-/// The text with what is percent-encoded in it decoded.
-///
-/// Source: RFC 3986, section 2.1.
-fn decoded(text: &str) -> Result<Cow<'_, str>, Error> {
-    if !text.contains('%') {
-        return Ok(Cow::Borrowed(text));
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        let found = match (first, after) {
-            (b'%', [high, low, after @ ..]) => byte_of(*high, *low).map(|byte| (byte, after)),
-            _ => None,
-        };
-        let (byte, after) = found.unwrap_or((*first, after));
-        bytes.push(byte);
-        rest = after;
-    }
-    let path = String::from_utf8(bytes).map_err(|_| Error::invalid("wanted a path in UTF-8"))?;
-    Ok(Cow::Owned(path))
-}
-
-fn byte_of(high: u8, low: u8) -> Option<u8> {
-    let digit = |digit: u8| char::from(digit).to_digit(16);
-    u8::try_from(digit(high)? * 16 + digit(low)?).ok()
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
-//! Reading parts of one object, of one version.
+//! Reading parts of one object, of one version, and the versions of many.
 
+use super::absent;
+use crate::read_batch::version_range;
 use crate::{Error, ErrorKind};
 use bytes::Bytes;
 use std::sync::{Mutex, PoisonError};
@@ -79,6 +81,72 @@ impl Batch for Fetch<'_> {
 
     fn spoiled(&self, _: Cursor, error: swath_ioengine::Error, _: &mut LaneContext<'_>) {
         *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(Err(error.into()));
+    }
+}
+
+/// The versions of objects, all asked for at once by the least reads that tell them; `None` where their medium does not know.
+///
+/// # Errors
+///
+/// What ended the reads as a whole; for each object, those of the medium.
+pub(crate) fn fetch_identities(
+    engine: &Engine,
+    objects: &[ObjectRef],
+) -> Result<Vec<Result<Option<Identity>, Error>>, Error> {
+    let lost = || Mutex::new(Err(Error::new(ErrorKind::Internal, "a read was never delivered")));
+    let looks = Looks { objects, found: objects.iter().map(|_| lost()).collect() };
+    engine.run(&looks, &RunOptions::default())?;
+    let found = looks.found.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner));
+    Ok(found.collect())
+}
+
+/// Looks at objects, a window each.
+struct Looks<'a> {
+    objects: &'a [ObjectRef],
+    found: Vec<Mutex<Result<Option<Identity>, Error>>>,
+}
+
+impl Looks<'_> {
+    fn note(&self, cursor: Cursor, found: Result<Option<Identity>, Error>) {
+        let slot = usize::try_from(cursor.window).ok().and_then(|number| self.found.get(number));
+        if let Some(slot) = slot {
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = found;
+        }
+    }
+}
+
+impl Batch for Looks<'_> {
+    fn window_count(&self) -> u64 {
+        storage_len(self.objects.len())
+    }
+
+    fn estimate(&self) -> Estimate {
+        Estimate { reads: storage_len(self.objects.len()), bytes: storage_len(self.objects.len()) }
+    }
+
+    fn plan<'b>(&'b self, cursor: Cursor, _: &PlanContext<'_>, window: &mut Window<'_, 'b>) -> Planned {
+        let object = usize::try_from(cursor.window).ok().and_then(|number| self.objects.get(number));
+        if let Some(object) = object {
+            window.set_object(object.clone());
+            window.read(version_range(object), Token(0));
+        }
+        Planned::Complete
+    }
+
+    fn deliver(
+        &self,
+        _: Token,
+        result: Result<Arrival<'_>, swath_ioengine::Error>,
+        lane: &mut LaneContext<'_>,
+    ) {
+        let found = result.map(|_| lane.identity.cloned()).map_err(|error| absent(Error::from(error)));
+        self.note(lane.cursor, found);
+    }
+
+    fn stale(&self, _: Cursor) {}
+
+    fn spoiled(&self, cursor: Cursor, error: swath_ioengine::Error, _: &mut LaneContext<'_>) {
+        self.note(cursor, Err(error.into()));
     }
 }
 

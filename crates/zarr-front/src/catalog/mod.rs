@@ -1,9 +1,11 @@
-//! Stores whose keys are parts of other objects: members of a zip archive, byte ranges that references name.
+//! Stores whose keys are parts of other objects: members of a zip archive, byte ranges that references name, chunks of an Icechunk
+//! repository.
 //!
 //! A catalog says of each key where its bytes are. Reads of chunks then are reads of what the catalog points to, which the
 //! engine merges as those of any object: `contained_reads.rs`.
 
 mod fetch;
+pub(crate) mod icechunk;
 mod key_reads;
 mod listing;
 pub(crate) mod records;
@@ -12,6 +14,7 @@ pub(crate) mod zip;
 
 use crate::{Error, ErrorKind};
 use bytes::Bytes;
+use icechunk::{Icechunk, IcechunkView};
 use key_reads::{KeysRead, read_keys};
 use records::{RecordView, Records};
 use references::References;
@@ -28,6 +31,7 @@ pub(crate) enum Catalog {
     Zip(ZipArchive),
     References(Arc<References>),
     Records(Arc<Records>),
+    Icechunk(Arc<Icechunk>),
 }
 
 /// What a catalog says at one moment. Cloning shares it.
@@ -39,6 +43,8 @@ pub(crate) enum Contents {
     References(Arc<References>),
     /// The same, in files of rows.
     Records(RecordView),
+    /// A snapshot of a repository.
+    Icechunk(IcechunkView),
 }
 
 /// Where the bytes of a key are.
@@ -65,6 +71,7 @@ impl Catalog {
             Catalog::Zip(archive) => Ok(Contents::Zip(archive.directory(engine)?, archive.object().clone())),
             Catalog::References(references) => Ok(Contents::References(Arc::clone(references))),
             Catalog::Records(records) => Ok(Contents::Records(RecordView::new(records))),
+            Catalog::Icechunk(snapshot) => Ok(Contents::Icechunk(IcechunkView::new(snapshot))),
         }
     }
 
@@ -78,6 +85,7 @@ impl Catalog {
             }
             Catalog::References(references) => Catalog::References(Arc::new(references.with_cache(cache))),
             Catalog::Records(records) => Catalog::Records(Arc::new(records.with_cache(cache))),
+            Catalog::Icechunk(snapshot) => Catalog::Icechunk(Arc::new(snapshot.with_cache(cache))),
         }
     }
 
@@ -87,6 +95,7 @@ impl Catalog {
             Catalog::Zip(archive) => archive.note_change(),
             // Of their targets no version is known but the one that a read sees.
             Catalog::References(_) | Catalog::Records(_) => {}
+            Catalog::Icechunk(snapshot) => snapshot.note_change(),
         }
     }
 
@@ -95,6 +104,7 @@ impl Catalog {
         match self {
             Catalog::Zip(_) => "writing into an archive: it can be read only",
             Catalog::References(_) | Catalog::Records(_) => "writing into references: they can be read only",
+            Catalog::Icechunk(_) => "writing into an Icechunk repository: it can be read only",
         }
     }
 
@@ -102,7 +112,7 @@ impl Catalog {
     pub(crate) fn root(&self) -> Option<&str> {
         match self {
             Catalog::Zip(archive) => archive.root(),
-            Catalog::References(_) | Catalog::Records(_) => None,
+            Catalog::References(_) | Catalog::Records(_) | Catalog::Icechunk(_) => None,
         }
     }
 
@@ -139,8 +149,10 @@ impl Contents {
         count: usize,
         mut write_key: impl FnMut(usize, &mut String),
     ) -> Result<Vec<Located>, Error> {
-        if let Contents::Records(view) = self {
-            return view.locate(engine, count, write_key);
+        match self {
+            Contents::Records(view) => return view.locate(engine, count, write_key),
+            Contents::Icechunk(view) => return view.locate(engine, count, write_key),
+            Contents::Zip(..) | Contents::References(_) => {}
         }
         let mut key = String::new();
         let locate = |number| {
@@ -159,6 +171,7 @@ impl Contents {
             },
             Contents::References(references) => references.find(key),
             Contents::Records(view) => view.find(key),
+            Contents::Icechunk(view) => view.find(key),
         }
     }
 
@@ -183,6 +196,7 @@ impl Contents {
             Contents::Zip(_, archive) => Ok(archive.clone()),
             Contents::References(references) => references.target(number),
             Contents::Records(view) => view.target(number),
+            Contents::Icechunk(view) => view.target(number),
         }
     }
 
@@ -196,9 +210,7 @@ impl Contents {
                 (Some(0), directory.header_offset(member))
             }
             (Contents::Zip(..), Located::Nowhere) => (Some(0), 0),
-            (Contents::References(_) | Contents::Records(_), Located::Nowhere | Located::Member(_)) => {
-                (None, 0)
-            }
+            (_, Located::Nowhere | Located::Member(_)) => (None, 0),
         }
     }
 
@@ -206,7 +218,15 @@ impl Contents {
     pub(crate) fn identity(&self) -> Option<&Identity> {
         match self {
             Contents::Zip(directory, _) => directory.identity(),
-            Contents::References(_) | Contents::Records(_) => None,
+            Contents::References(_) | Contents::Records(_) | Contents::Icechunk(_) => None,
+        }
+    }
+
+    /// The version that one of the catalog's objects must be of, if any is known.
+    pub(crate) fn identity_of(&self, target: u32) -> Option<&Identity> {
+        match self {
+            Contents::Icechunk(view) => view.identity_of(target),
+            _ => self.identity(),
         }
     }
 
@@ -220,6 +240,7 @@ impl Contents {
             Contents::Zip(directory, _) => Ok(directory.list(prefix)),
             Contents::References(references) => Ok(references.list(prefix)),
             Contents::Records(view) => view.list(prefix),
+            Contents::Icechunk(view) => view.list(prefix),
         }
     }
 
@@ -227,7 +248,7 @@ impl Contents {
     pub(crate) fn archive(&self) -> Option<(&Arc<Directory>, &ObjectRef)> {
         match self {
             Contents::Zip(directory, archive) => Some((directory, archive)),
-            Contents::References(_) | Contents::Records(_) => None,
+            _ => None,
         }
     }
 

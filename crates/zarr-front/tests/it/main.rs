@@ -25,6 +25,8 @@ mod freshness;
 mod hierarchy;
 mod hierarchy_writing;
 mod hostile;
+#[cfg(feature = "icechunk")]
+mod icechunk;
 mod killed;
 mod limits;
 mod metadata;

@@ -1,5 +1,6 @@
 //! Versions of remote objects: entity tags, generations, dates.
 
+use crate::identity::MODIFIED;
 use crate::{Error, ErrorKind, Identity};
 use object_store::{ObjectMeta, PutResult, UpdateVersion};
 use std::sync::Arc;
@@ -64,9 +65,6 @@ pub(super) fn update_of(version: &Identity) -> Result<UpdateVersion, Error> {
 fn split(text: &str) -> (&str, Option<&str>) {
     text.split_once('\n').map_or((text, None), |(tag, generation)| (tag, Some(generation)))
 }
-
-/// Before a date that stands for a version. Quoted tags begin otherwise.
-const MODIFIED: &str = "modified ";
 
 #[cfg(test)]
 mod tests {
