@@ -27,9 +27,10 @@ use swath::{CloudOptions, Error, ErrorKind, Node, Store};
 ///     `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`. What
 ///     ends in `.zip` is a zip archive, as `zip::URL` and `zip://folder/in/it::URL` are; what ends in
 ///     `.json`, `.parq` or `.parquet`, or begins with `reference::`, are kerchunk's references, as a
-///     dict of them is; both can be read only. Or a store for these, as it is: of obstore (`S3Store`,
-///     `GCSStore`, `AzureStore`, `HTTPStore`, `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`,
-///     `LocalStore`, `ZipStore`, `MemoryStore`, `StorePath`), VirtualiZarr's `ManifestStore`, or what
+///     dict of them is; `icechunk::URL` is an Icechunk repository; these can be read only. Or a store
+///     for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`, `HTTPStore`,
+///     `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`, `ZipStore`,
+///     `MemoryStore`, `StorePath`), VirtualiZarr's `ManifestStore`, icechunk's `IcechunkStore`, or what
 ///     `fsspec.get_mapper` gives; only where it points and how are taken from it, reading is swath's own.
 /// mode : {"r", "r+", "a", "w", "w-"}, default "r"
 ///     "r" to read; "r+" to read and write what is there; "a" the same, and it is made where there is
@@ -40,6 +41,8 @@ use swath::{CloudOptions, Error, ErrorKind, Node, Store};
 ///     region, endpoint, credentials, timeouts. What is not given comes from the environment. A
 ///     callable as `credential_provider` gives credentials, as obstore takes it. Of references, also
 ///     `remote_protocol`, `remote_options`, `target_options` and the like, as fsspec has them.
+///     Of an Icechunk repository, also one of `branch`, `tag` and `snapshot_id`, and the prefixes of
+///     virtual chunks that may be read in `authorize_virtual_chunk_access`.
 ///     Pickles leave secrets out: the process that reads one finds them in its own environment, or by
 ///     a `credential_provider`, which is pickled with the array.
 /// decoded_cache_bytes : int, default 0
@@ -460,8 +463,10 @@ fn location_of(py: Python<'_>, given: &Place, caches: Caches) -> PyResult<Locati
     };
     let remote =
         Remote::new(remote).map_err(|error| raised_about(py, &error, &without_credentials(&given.url)))?;
+    let remote = py.detach(|| remote.pinned());
+    let remote = remote.map_err(|error| raised_about(py, &error, &without_credentials(&given.url)))?;
     if is_told || !scheme.eq_ignore_ascii_case("file") {
-        let folder = given.references.as_ref().map_or("", |(_, folder)| folder);
+        let folder = given.references.as_ref().map_or(given.folder.as_str(), |(_, folder)| folder);
         return Ok(Location::remote(remote, folder, decoded_cache_bytes, cache));
     }
     let opened = py.detach(|| Store::open(&given.url, &CloudOptions::new()));
@@ -515,10 +520,12 @@ struct Place {
     provider: Option<Py<PyAny>>,
     /// What else is known of references, and the node's path among their keys.
     references: Option<(TextReferences, String)>,
+    /// The node's path in an Icechunk repository.
+    folder: String,
 }
 
 /// What `swath.stores.place` returns.
-type FoundPlace = (PathBuf, TextOptions, Option<Py<PyAny>>, Option<FoundReferences>);
+type FoundPlace = (PathBuf, TextOptions, Option<Py<PyAny>>, Option<FoundReferences>, String);
 
 /// `swath.stores.References`.
 type FoundReferences = (Option<String>, Option<String>, Option<String>, Option<TextOptions>, String);
@@ -529,15 +536,16 @@ fn place(store: &Bound<'_, PyAny>, storage_options: Option<&Bound<'_, PyAny>>) -
     if let (Ok(path), None) = (path, storage_options) {
         let url = path.to_string_lossy().into_owned();
         let options = TextOptions::new();
-        return Ok(Place { url, path: path.into_os_string(), options, provider: None, references: None });
+        let path = path.into_os_string();
+        return Ok(Place { url, path, options, provider: None, references: None, folder: String::new() });
     }
     let stores = store.py().import("swath.stores")?;
     let found = stores.getattr("place")?.call1((store, storage_options))?;
-    let (path, options, provider, references): FoundPlace = found.extract()?;
+    let (path, options, provider, references, folder): FoundPlace = found.extract()?;
     let references = references
         .map(|(document, scheme, default, options, folder)| ((document, scheme, default, options), folder));
     let url = path.to_string_lossy().into_owned();
-    Ok(Place { url, path: path.into_os_string(), options, provider, references })
+    Ok(Place { url, path: path.into_os_string(), options, provider, references, folder })
 }
 
 fn mode_of(py: Python<'_>, mode: &str, url: &str) -> PyResult<Mode> {

@@ -51,6 +51,25 @@ impl Remote {
         Ok(Remote { name: without_credentials(&url), url, options, credentials, withheld, references })
     }
 
+    /// The same place; of an Icechunk repository the snapshot that its branch or tag leads to now, so that whoever is handed the node,
+    /// in another process even, reads the same.
+    ///
+    /// # Errors
+    ///
+    /// Why that cannot be found out.
+    pub(crate) fn pinned(self) -> Result<Remote, Error> {
+        let Some((told, repository)) = archive_of(&self.url) else { return Ok(self) };
+        let is_repository = is_scheme(scheme_of(told), &["icechunk"]);
+        if !is_repository || told.contains("snapshot=") {
+            return Ok(self);
+        }
+        let store = self.store()?;
+        let recipe = store.recipe().and_then(|recipe| recipe.url.split_once("::"));
+        let Some((pinned, _)) = recipe else { return Ok(self) };
+        let url = format!("{pinned}::{repository}");
+        Ok(Remote { name: without_credentials(&url), url, ..self })
+    }
+
     /// The URL without credentials and without a slash at its end.
     pub(crate) fn name(&self) -> &str {
         self.name.trim_end_matches('/')
@@ -124,11 +143,15 @@ pub(crate) fn texts(options: &CloudOptions) -> TextOptions {
     options.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// What stands before the URL of an archive or of references, `zip`, `zip://FOLDER` or `reference`, and the URL.
+/// What stands before the URL of an archive, of references or of an Icechunk repository, `zip`, `zip://FOLDER`, `reference` or
+/// `icechunk://OPTIONS`, and the URL.
 pub(crate) fn archive_of(url: &str) -> Option<(&str, &str)> {
     let (zip, archive) = url.split_once("::")?;
-    let scheme = zip.split_once("://").map_or(zip, |(scheme, _)| scheme);
-    is_scheme(scheme, &["zip", "reference"]).then_some((zip, archive))
+    is_scheme(scheme_of(zip), &["icechunk", "reference", "zip"]).then_some((zip, archive))
+}
+
+fn scheme_of(url: &str) -> &str {
+    url.split_once("://").map_or(url, |(scheme, _)| scheme)
 }
 
 /// A URL without user, password, query and fragment: queries of blob storage are signatures. What stands before an `@`

@@ -1289,9 +1289,10 @@ def open(
         `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`. What
         ends in `.zip` is a zip archive, as `zip::URL` and `zip://folder/in/it::URL` are; what ends in
         `.json`, `.parq` or `.parquet`, or begins with `reference::`, are kerchunk's references, as a
-        dict of them is; both can be read only. Or a store for these, as it is: of obstore (`S3Store`,
-        `GCSStore`, `AzureStore`, `HTTPStore`, `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`,
-        `LocalStore`, `ZipStore`, `MemoryStore`, `StorePath`), VirtualiZarr's `ManifestStore`, or what
+        dict of them is; `icechunk::URL` is an Icechunk repository; these can be read only. Or a store
+        for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`, `HTTPStore`,
+        `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`, `ZipStore`,
+        `MemoryStore`, `StorePath`), VirtualiZarr's `ManifestStore`, icechunk's `IcechunkStore`, or what
         `fsspec.get_mapper` gives; only where it points and how are taken from it, reading is swath's own.
     mode : {"r", "r+", "a", "w", "w-"}, default "r"
         "r" to read; "r+" to read and write what is there; "a" the same, and it is made where there is
@@ -1302,6 +1303,8 @@ def open(
         region, endpoint, credentials, timeouts. What is not given comes from the environment. A
         callable as `credential_provider` gives credentials, as obstore takes it. Of references, also
         `remote_protocol`, `remote_options`, `target_options` and the like, as fsspec has them.
+        Of an Icechunk repository, also one of `branch`, `tag` and `snapshot_id`, and the prefixes of
+        virtual chunks that may be read in `authorize_virtual_chunk_access`.
         Pickles leave secrets out: the process that reads one finds them in its own environment, or by
         a `credential_provider`, which is pickled with the array.
     decoded_cache_bytes : int, default 0

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 from swath._swath import _option_name
 from swath.errors import InvalidError, UnsupportedError
+from swath.icechunk import OPTIONS as ICECHUNK_OPTIONS
+from swath.icechunk import session_place, url_of
 from swath.options import Provider, checked_provider, split
 
 
@@ -37,12 +39,18 @@ class Place(NamedTuple):
     options: dict[str, str]
     provider: Provider | None
     references: References | None = None
+    folder: str = ""
+    """The path of a node in the store that the URL names, of an Icechunk repository."""
 
 
 def place(store: Any, storage_options: Mapping[str, Any] | None) -> Place:
     """Return where a path, a URL or a store object points; given options go before its own."""
     if is_reference(store, storage_options):
         return reference_place(store, storage_options or {})
+    if is_icechunk(store, storage_options):
+        named = storage_options or {}
+        store = url_of(as_icechunk(store), named)
+        storage_options = {name: value for name, value in named.items() if name not in ICECHUNK_OPTIONS}
     given, provider = split(storage_options)
     found = located(store)
     # An option may have another spelling in the store.
@@ -137,6 +145,27 @@ def obstore_local(store: Any) -> Place:
     return Place("/" if prefix is None else str(prefix), {}, None)
 
 
+# Icechunk.
+
+
+def is_icechunk(store: Any, options: Mapping[str, Any] | None) -> bool:
+    """Return whether options are those of an Icechunk repository, which a URL or a path names."""
+    return isinstance(store, str | PathLike) and any(name in ICECHUNK_OPTIONS for name in options or {})
+
+
+def as_icechunk(store: Any) -> str:
+    """Return the URL of a repository with what says that it is one."""
+    url = located(store).url
+    scheme = url.partition("::")[0].partition("://")[0]
+    return url if "::" in url and scheme.lower() == "icechunk" else f"icechunk::{url}"
+
+
+def icechunk(store: Any) -> Place:
+    """Return where icechunk's IcechunkStore points: the snapshot that it reads now."""
+    url, options = session_place(store)
+    return Place(url, options, None)
+
+
 # zarr-python.
 
 
@@ -166,6 +195,8 @@ def zarr_path(path: Any) -> Place:
     if found.references is not None:
         folder = joined(found.references.folder, path.path).lstrip("/")
         return found._replace(references=found.references._replace(folder=folder))
+    if found.url.startswith("icechunk://"):
+        return found._replace(folder=path.path.strip("/"))
     return found._replace(url=joined(found.url, path.path))
 
 
@@ -369,5 +400,6 @@ READERS: dict[tuple[str, str], Callable[[Any], Place]] = {
     ("zarr", "MemoryStore"): zarr_memory,
     ("zarr", "StorePath"): zarr_path,
     ("virtualizarr", "ManifestStore"): manifests,
+    ("icechunk", "IcechunkStore"): icechunk,
     ("fsspec", "FSMap"): mapper,
 }
