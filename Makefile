@@ -26,7 +26,7 @@ MATURIN := $(VENV_PYTHON) -m maturin build --quiet --locked --release \
 	--manifest-path crates/bindings-py/Cargo.toml --interpreter $(VENV_PYTHON)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-seviri test test-rust test-python test-cloud test-zarr test-zarr-full test-full lint fuzz-smoke fuzz-full wheel bench bench-quick bench-prepare bench-readers \
+.PHONY: help demo demo-seviri test test-rust test-python test-cloud test-zarr test-zarr-full test-xarray test-full lint fuzz-smoke fuzz-full wheel bench bench-quick bench-prepare bench-readers \
 	bench-cloud bench-cloud-quick bench-cloud-readers bench-writing bench-rechunk bench-converting \
 	instructions instructions-update clean
 
@@ -47,6 +47,10 @@ test-rust:
 
 test-python: $(VENV)/.wheel $(VENV)/.dev-requirements
 	$(VENV_PYTHON) -m pytest
+
+test-xarray: $(VENV)/.wheel $(VENV)/.xarray-requirements ## xarray's own tests of Zarr, read by its engine swath
+	PYTHONPATH=scripts $(VENV_PYTHON) -m pytest -p xarray_suite -o addopts= -o xfail_strict=false -W ignore -q \
+		--pyargs xarray.tests.test_backends xarray.tests.test_backends_datatree -k 'zarr and not Region' $(XARRAY_FLAGS)
 
 test-cloud: ## every test of cloud reads, against every server (installs the Azure emulator: needs npm)
 	scripts/install-azurite
@@ -144,6 +148,10 @@ $(VENV)/.demo-requirements: $(VENV)/.made python/requirements-demo.txt python/co
 
 $(VENV)/.dev-requirements: $(VENV)/.demo-requirements python/requirements-dev.txt
 	$(PIP) install -r python/requirements-dev.txt -c python/constraints.txt
+	@touch $@
+
+$(VENV)/.xarray-requirements: $(VENV)/.dev-requirements python/requirements-xarray.txt
+	$(PIP) install -r python/requirements-xarray.txt -c python/constraints.txt
 	@touch $@
 
 $(VENV)/.wheel: $(VENV)/.demo-requirements $(WHEEL_SOURCES)

@@ -361,3 +361,18 @@ def test_options_of_swath(stored):
         stored, engine="swath", decoded_cache_bytes=1 << 20, checksums="skip", storage_options=None
     )
     np.testing.assert_array_equal(found.raw, dataset().raw)
+
+
+def test_many_files_at_once(tmp_path):
+    pytest.importorskip("dask")
+    made = dataset()[["raw"]]
+    paths = [tmp_path / f"{start}.zarr" for start in (0, 4, 8)]
+    for start, path in zip((0, 4, 8), paths, strict=True):
+        made.isel(time=slice(start, start + 4)).to_zarr(path)
+    with xr.open_mfdataset(
+        paths, engine="swath", combine="nested", concat_dim="time", parallel=True
+    ) as found:
+        np.testing.assert_array_equal(found.raw, made.raw)
+    xr.open_dataset(paths[0], engine="swath").close()
+    tree = xr.open_datatree(paths[0], engine="swath")
+    tree.close()

@@ -21,7 +21,10 @@ def dimensions_of(array: Array) -> tuple[str, ...]:
     """
     names = _of_v3(array) if array.zarr_format == 3 else _of_v2(array)
     if len(names) != array.ndim:
-        message = f"wanted a name for each of {array.ndim} dimensions of {array.store_path}, found {names!r}"
+        message = (
+            f"wanted a name for each of {array.ndim} dimensions of {array.store_path}, "
+            f"for xarray to determine variable dimensions, found {names!r}"
+        )
         raise KeyError(message)
     return tuple(names)
 
@@ -56,6 +59,6 @@ def _of_v2(array: Array) -> Sequence[str]:
         return [str(name).rsplit("/", 1)[-1] for name in netcdf["dimrefs"]]
     message = (
         f"{array.store_path} does not name its dimensions: wanted the attribute {DIMENSIONS} "
-        "or the metadata of netCDF"
+        "or the metadata of netCDF, for xarray to determine variable dimensions"
     )
     raise KeyError(message)

@@ -162,6 +162,10 @@ def _decoded(
     """Decode a group's variables by the conventions of CF, as lazily as xarray does."""
     store = GroupStore(group, arrays, is_fill_masked=is_fill_masked, prefetch=prefetch)
     dataset = StoreBackendEntrypoint().open_dataset(store, **decoding)
-    # No file is open, and pickles need not hold the store.
-    dataset.set_close(None)
+    # `open_mfdataset` calls what is set here; the store's own would go into every pickle.
+    dataset.set_close(_close_nothing)
     return dataset
+
+
+def _close_nothing() -> None:
+    """Do nothing: no file is open."""
