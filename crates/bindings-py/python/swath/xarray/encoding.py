@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from swath._swath import Array
 
 type Lengths = tuple[int | tuple[int, ...], ...]
+type Codecs = dict[str, Any]
 
 
-def encoding_of(array: Array, dimensions: Sequence[Any], zarr_format: int) -> dict[str, Any]:
+def encoding_of(
+    array: Array, dimensions: Sequence[Any], zarr_format: int, known: dict[str, Codecs]
+) -> dict[str, Any]:
     """Return what `Variable.encoding` says of an array.
 
     Equal to what the engine ``zarr`` says, but for ``preferred_chunks`` of sharded arrays: these are whole
@@ -25,6 +29,9 @@ def encoding_of(array: Array, dimensions: Sequence[Any], zarr_format: int) -> di
         The name of each axis.
     zarr_format : {2, 3}
         That of the group.
+    known : dict
+        The codecs of arrays that were looked at before, by their metadata; this one's are added. Making
+        them takes zarr-python longer than all else takes swath.
     """
     chunks, shards = _chunks(array), _shards(array)
     encoding: dict[str, Any] = {
@@ -33,7 +40,7 @@ def encoding_of(array: Array, dimensions: Sequence[Any], zarr_format: int) -> di
     }
     if array.dtype.kind == "T":
         encoding["dtype"] = array.dtype
-    codecs = _codecs(array)
+    codecs = _codecs(array.metadata, known)
     encoding.update({name: codecs[name] for name in ("compressors", "filters") if name in codecs})
     encoding["shards"] = shards
     if zarr_format == 3 and "serializer" in codecs:
@@ -68,17 +75,21 @@ def _of_axis(lengths: tuple[int, ...]) -> int | tuple[int, ...]:
     return lengths
 
 
-def _codecs(array: Array) -> Mapping[str, Any]:
+def _codecs(document: Mapping[str, Any], known: dict[str, Codecs]) -> Codecs:
     """Return zarr-python's objects for an array's codecs, as `to_zarr` takes them; none where it cannot."""
+    stored = {name: value for name, value in document.items() if name != "attributes"}
+    key = json.dumps(stored)
+    if key not in known:
+        known[key] = _made_by_zarr(stored)
+    return known[key]
+
+
+def _made_by_zarr(document: dict[str, Any]) -> Codecs:
     try:
         import zarr
         from zarr.storage import MemoryStore, StorePath
 
-        stored = zarr.Array.from_dict(StorePath(MemoryStore()), array.metadata)
-        return {
-            "compressors": stored.compressors,
-            "filters": stored.filters,
-            "serializer": stored.serializer,
-        }
+        array = zarr.Array.from_dict(StorePath(MemoryStore()), document)
+        return {"compressors": array.compressors, "filters": array.filters, "serializer": array.serializer}
     except (ImportError, KeyError, NotImplementedError, TypeError, ValueError):
         return {}

@@ -12,7 +12,7 @@ from xarray.core import indexing
 
 from swath._swath import Array, Group
 from swath.xarray.dimensions import attributes_of, dimensions_of, without_netcdf
-from swath.xarray.encoding import encoding_of
+from swath.xarray.encoding import Codecs, encoding_of
 from swath.xarray.lazy_array import LazyArray
 from swath.xarray.prefetch import Prefetch
 
@@ -40,6 +40,7 @@ class GroupStore(AbstractDataStore):
         self._group = group
         self._arrays = arrays
         self._prefetch = prefetch
+        self._codecs: dict[str, Codecs] = {}
         self._is_fill_masked = group.zarr_format == 2 if is_fill_masked is None else is_fill_masked
 
     @override
@@ -56,7 +57,7 @@ class GroupStore(AbstractDataStore):
         dimensions = dimensions_of(array)
         attributes = attributes_of(array)
         zarr_format = self._group.zarr_format
-        encoding = encoding_of(array, dimensions, zarr_format)
+        encoding = encoding_of(array, dimensions, zarr_format, self._codecs)
         if self._is_fill_masked:
             if array.fill_value is not None:
                 attributes["_FillValue"] = array.fill_value
