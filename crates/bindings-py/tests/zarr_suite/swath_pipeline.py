@@ -4,9 +4,13 @@ What its own pipeline does as well passes; ``DESELECTED`` names the tests that c
 """
 
 import os
+import warnings
 
-# Tests reset the configuration, to what the environment says.
+# Tests reset the configuration, to what the environment says when zarr-python is first imported, and later.
 os.environ["ZARR_CODEC_PIPELINE__PATH"] = "swath.zarr.CodecPipeline"
+
+import pytest
+import swath.zarr
 
 DESELECTED = {
     # They replace a method of zarr-python's own shard index, which native reads do not call.
@@ -15,9 +19,11 @@ DESELECTED = {
 }
 
 
-def pytest_configure(config):
-    # zarr-python's tests take every warning as an error.
-    config.addinivalue_line("filterwarnings", "ignore::swath.zarr.FallbackWarning")
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    # zarr-python's tests take every warning as an error, some by a mark of their own.
+    warnings.filterwarnings("ignore", category=swath.zarr.FallbackWarning)
+    return (yield)
 
 
 def pytest_collection_modifyitems(config, items):
@@ -28,7 +34,5 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_terminal_summary(terminalreporter):
-    import swath.zarr
-
     terminalreporter.section("what swath's pipeline did")
     terminalreporter.write_line(str(swath.zarr.report()))

@@ -117,7 +117,16 @@ def require_dtype(spec: ArraySpec, found: np.dtype[Any]) -> np.dtype[Any]:
         raise Refused(f"elements of any length, which are {wanted}")
     if found != wanted.newbyteorder("="):
         raise Refused(f"elements that zarr-python has as {wanted} and swath as {found}")
+    if has_bare_times(wanted):
+        raise Refused("times without a unit")
     return wanted
+
+
+def has_bare_times(dtype: np.dtype[Any]) -> bool:
+    """Return whether elements are times without a unit, which NumPy neither compares nor swaps as others."""
+    if dtype.fields is not None:
+        return any(has_bare_times(field[0]) for field in dtype.fields.values())
+    return dtype.kind in "mM" and np.datetime_data(dtype)[0] == "generic"
 
 
 def require_known(codec: Codec) -> None:
