@@ -112,11 +112,20 @@ impl Axis {
     }
 }
 
-/// Arrays of one axis may be long: rows are converted some hundred elements at a time.
+/// Arrays of one axis may be long, and of two have many rows: what is converted at a time is a thousand elements, and some
+/// rows, at most.
 fn axis(rank: usize) -> impl Strategy<Value = Axis> {
-    let lengths = if rank == 1 { prop_oneof![1u64..14, 250u64..700].boxed() } else { (1u64..11).boxed() };
+    let lengths = match rank {
+        1 => prop_oneof![1u64..14, 250u64..3000].boxed(),
+        2 => prop_oneof![3 => 1u64..11, 1 => 30u64..80].boxed(),
+        _ => (1u64..11).boxed(),
+    };
     (1u64..8, lengths).prop_flat_map(|(extent, length)| {
-        let extent = if 200 < length { extent * 60 } else { extent };
+        let extent = match length {
+            0..30 => extent,
+            30..200 => extent * 11,
+            _ => extent * 400,
+        };
         let steps = (0..length, prop_oneof![3 => Just(1i64), 1 => -3i64..0, 1 => 2i64..4], 0..length + 1)
             .prop_map(|(start, step, count)| Taken::Steps(start, step, count));
         let list = prop::collection::vec(0..length, 0..9).prop_map(Taken::List);
