@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
@@ -24,7 +25,6 @@ from swath.zarr.fallback import count, fall_back, note
 from swath.zarr.native import NativeArray, Read
 
 if TYPE_CHECKING:
-    from donfig.config_obj import ConfigSet
     from zarr.abc.store import Store
     from zarr.core.indexing import SelectorTuple
     from zarr.core.metadata import ArrayMetadata
@@ -226,7 +226,7 @@ def size(spec: ArraySpec) -> int:
     return math.prod(spec.shape)
 
 
-def enable(*, strict: bool = False) -> ConfigSet:
+def enable(*, strict: bool = False) -> AbstractContextManager[object]:
     """Have the arrays that zarr-python opens from now on read and written by swath.
 
     Parameters
@@ -236,8 +236,8 @@ def enable(*, strict: bool = False) -> ConfigSet:
 
     Returns
     -------
-    donfig.ConfigSet
-        As ``zarr.config.set`` gives it: in a ``with`` statement, it ends with the block.
+    contextlib.AbstractContextManager
+        What ``zarr.config.set`` gives: in a ``with`` statement, it ends with the block.
 
     Examples
     --------
@@ -246,7 +246,9 @@ def enable(*, strict: bool = False) -> ConfigSet:
     >>> array[0, :, :4, :4].shape
     (3, 4, 4)
     """
-    return zarr.config.set({"codec_pipeline.path": PATH, "codec_pipeline.strict": strict})
+    options = {"codec_pipeline.path": PATH, "codec_pipeline.strict": strict}
+    found: AbstractContextManager[object] = zarr.config.set(options)
+    return found
 
 
 # The name in the configuration is the public one, whose class says in tracebacks and pickles whose it is.
