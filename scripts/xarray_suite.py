@@ -21,6 +21,7 @@ SKIPPED = {
 
 DIFFERENT = {
     r"::test_read_non_consolidated_warning\[": "no warning where metadata is not consolidated",
+    r"::test_to_zarr_not_consolidated\[": "no warning where metadata is not consolidated",
     r"::test_non_existent_store\[": "the FileNotFoundError is worded differently",
     r"::test_zarr_fill_value_setting\[2-": "use_zarr_fill_value_as_mask=False counts, also in v2",
     r"::test_read_rectilinear_shards": "chunks of different lengths in shards are not read yet",
