@@ -1,16 +1,18 @@
 //! Data types as NumPy's, and their scalars.
 
 use crate::errors::{Class, error};
+use crate::variable;
 use numpy::PyArrayDescr;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyList, PyTuple};
 use swath::{DataType, FillValue, SmallFloat};
 
 /// The dtype of arrays of `data_type`, which errors say is that of the array called `name`.
 ///
 /// It is zarr-python's where that has one. What NumPy has not is ml_dtypes', by the same names; pairs of floats of one byte,
-/// which neither has, are structures of `real` and `imag`, and optional elements structures of `is_present` and `value`.
+/// which neither has, are structures of `real` and `imag`, and optional elements structures of `is_present` and `value`, which
+/// is a Python object where it is a string or a byte string.
 pub(crate) fn of<'py>(
     py: Python<'py>,
     data_type: &DataType,
@@ -31,9 +33,12 @@ pub(crate) fn of<'py>(
             structure(py, [("real", part.clone(), None), ("imag", part, None)])
         }
         DataType::Optional(inner) => {
-            let fields =
-                [("is_present", of(py, &DataType::Bool, name)?, None), ("value", of(py, inner, name)?, None)];
-            structure(py, fields)
+            // NumPy has no structures of its strings.
+            let value = match **inner {
+                DataType::String => PyArrayDescr::new(py, "O")?,
+                _ => of(py, inner, name)?,
+            };
+            structure(py, [("is_present", of(py, &DataType::Bool, name)?, None), ("value", value, None)])
         }
         DataType::Struct(fields) => {
             let mut made = Vec::with_capacity(fields.fields().len());
@@ -54,16 +59,26 @@ pub(crate) fn of<'py>(
     }
 }
 
-/// The scalar of `fill` as NumPy has it; of elements with lengths of their own a `str` or `bytes`.
+/// The scalar of `fill` as NumPy has it; of elements with lengths of their own a `str` or `bytes`, or a structure where they
+/// may be missing.
 pub(crate) fn scalar<'py>(
     py: Python<'py>,
     fill: &FillValue,
     dtype: &Bound<'py, PyArrayDescr>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let data_type = fill.data_type();
+    if let DataType::Optional(_) = data_type
+        && data_type.is_variable_length()
+    {
+        let times = variable::times(data_type);
+        let present = fill.bytes().iter().take(times).take_while(|byte| **byte != 0).count();
+        let value = fill.bytes().get(times..).filter(|_| present == times).unwrap_or_default();
+        let element = variable::element(py, data_type, present, value)?;
+        return py.import("numpy")?.call_method1(intern!(py, "array"), (element, dtype))?.get_item(());
+    }
     let bytes = PyBytes::new(py, fill.bytes());
-    match fill.data_type() {
-        DataType::String => Ok(PyString::new(py, &String::from_utf8_lossy(fill.bytes())).into_any()),
-        DataType::Bytes => Ok(bytes.into_any()),
+    match data_type {
+        DataType::String | DataType::Bytes => variable::element(py, data_type, 0, fill.bytes()),
         _ => py.import("numpy")?.call_method1(intern!(py, "frombuffer"), (bytes, dtype))?.get_item(0),
     }
 }

@@ -9,9 +9,7 @@ use crate::shard_codec::{ShardElements, whole_shard_codecs};
 use crate::variable::fill_place;
 use crate::{DataType, Error, ErrorKind};
 use std::sync::Arc;
-use swath_codecs::{
-    Chain, Checksums, ChunkLayout, Codec, Element, NumberType, VariableChain, VariableElements,
-};
+use swath_codecs::{Chain, Checksums, ChunkLayout, Codec, Element, NumberType, VariableChain};
 
 /// Grids, chains and strides of one array.
 #[derive(Clone, Debug)]
@@ -93,13 +91,13 @@ impl Compiled {
         let foreign = foreign_units(metadata.data_type(), &codecs);
         let mut fill = metadata.fill_value().bytes().to_vec();
         swap_units(&mut fill, element.size_bytes, &foreign);
-        let elements = variable_elements(metadata.data_type());
+        let elements = metadata.data_type().variable();
         let ChunkChains { chain, variable } = chunk_chains(&codecs, &chunk_shape, element, elements)?;
         let shaped = metadata.rectilinear().map(|grid| {
             Arc::new(ShapedChains::new(grid.clone(), objects.clone(), &codecs, (element, elements)))
         });
-        if variable.is_some() {
-            fill = fill_place(fill.len())?.to_vec();
+        if let Some(variable) = elements {
+            fill = fill_place(&fill, variable)?.to_vec();
         }
         let encoded_len_max = match &variable {
             None => chain.encoded_len_max(),
@@ -175,16 +173,7 @@ fn foreign_units(data_type: &DataType, codecs: &[Codec]) -> Vec<ForeignUnits> {
 }
 
 /// Stored bytes of a chunk of elements of any length, at most: nothing but the stored object tells how many there are.
-const VARIABLE_LEN_MAX: u64 = 1 << 30;
-
-/// What elements are that have lengths of their own; `None` of all other data types.
-fn variable_elements(data_type: &DataType) -> Option<VariableElements> {
-    match data_type {
-        DataType::String => Some(VariableElements::Strings),
-        DataType::Bytes => Some(VariableElements::Bytes),
-        _ => None,
-    }
-}
+pub(crate) const VARIABLE_LEN_MAX: u64 = 1 << 30;
 
 /// Rows of a chunk that are copied one by one, at least: copying shorter ones costs more than copying the chunk first.
 const ROW_BYTES_MIN: u64 = 64;

@@ -8,10 +8,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
-use swath_codecs::{Chain, Checksums, ChunkLayout, Codec, Element, Output, VariableChain, VariableElements};
+use swath_codecs::{Chain, Checksums, ChunkLayout, Codec, Element, Output, VariableChain};
 
 use crate::Error;
 use crate::axis_edges::AxisEdges;
+use crate::data_type::VariableType;
 use crate::metadata::wrong;
 use crate::placement::Placement;
 
@@ -106,7 +107,7 @@ pub(crate) struct ShapedChains {
     counts: Vec<u64>,
     codecs: Vec<Codec>,
     element: Element,
-    variable: Option<VariableElements>,
+    variable: Option<VariableType>,
     checksums: Checksums,
     compiled: Mutex<HashMap<Vec<u64>, Arc<ChunkChains>>>,
 }
@@ -119,7 +120,7 @@ impl ShapedChains {
         grid: Rectilinear,
         counts: Vec<u64>,
         codecs: &[Codec],
-        (element, variable): (Element, Option<VariableElements>),
+        (element, variable): (Element, Option<VariableType>),
     ) -> ShapedChains {
         let (checksums, compiled) = (Checksums::Verify, Mutex::default());
         ShapedChains { grid, counts, codecs: codecs.to_vec(), element, variable, checksums, compiled }
@@ -175,10 +176,11 @@ pub(crate) fn chunk_chains(
     codecs: &[Codec],
     shape: &[u64],
     element: Element,
-    variable: Option<VariableElements>,
+    variable: Option<VariableType>,
 ) -> Result<ChunkChains, Error> {
     let layout = ChunkLayout { shape: shape.to_vec(), element };
-    let variable = variable.map(|elements| VariableChain::compile(codecs, shape, elements)).transpose()?;
+    let compile = |of: VariableType| VariableChain::compile_optional(codecs, shape, of.elements, of.times);
+    let variable = variable.map(compile).transpose()?;
     let chain = match &variable {
         None => Chain::compile(codecs, &layout)?,
         Some(_) => chain_of_places(&layout)?,

@@ -85,7 +85,7 @@ pub(super) struct StoredArray {
     /// Which logical axis each stored axis is.
     pub(super) axes: Vec<usize>,
     /// The shape that the next codec sees: that of the stored axes, or what a reshape made of it.
-    shape: Vec<u64>,
+    pub(super) shape: Vec<u64>,
 }
 
 impl StoredArray {

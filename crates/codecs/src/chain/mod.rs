@@ -4,7 +4,6 @@ mod compile;
 mod decode;
 mod encode;
 mod filtered;
-mod indexed;
 mod optional;
 mod stage;
 mod variable;

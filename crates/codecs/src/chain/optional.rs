@@ -119,11 +119,7 @@ impl OptionalStage {
         } else if present != 0 {
             self.chain_of(present)?.encode(elements, &mut data, scratch)?;
         }
-        target.clear();
-        target.extend((mask.len() as u64).to_le_bytes());
-        target.extend((data.len() as u64).to_le_bytes());
-        target.extend(mask);
-        target.extend(data);
+        *target = joined(&mask, &data);
         Ok(())
     }
 
@@ -139,8 +135,14 @@ fn list_of(count: usize, element: Element) -> ChunkLayout {
     ChunkLayout { shape: vec![count as u64], element }
 }
 
+/// The stored truth values and elements with their lengths before them.
+pub(super) fn joined(mask: &[u8], data: &[u8]) -> Vec<u8> {
+    let lengths = [mask.len(), data.len()].map(|length| (length as u64).to_le_bytes());
+    [lengths.as_flattened(), mask, data].concat()
+}
+
 /// The stored truth values and elements.
-fn parts(source: &[u8]) -> Result<(&[u8], &[u8]), Error> {
+pub(super) fn parts(source: &[u8]) -> Result<(&[u8], &[u8]), Error> {
     let length = |at: usize| {
         let bytes = source.get(at..)?.first_chunk::<8>()?;
         usize::try_from(u64::from_le_bytes(*bytes)).ok()

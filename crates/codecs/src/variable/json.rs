@@ -1,7 +1,7 @@
 //! The `json2` codec of numcodecs: a JSON array of the elements, with two more at its end, which name NumPy's type and the
 //! chunk's shape.
 //!
-//! Elements of several axes are arrays in arrays. Only strings are read: of other elements an array could not say what they
+//! Elements of several axes are arrays in arrays. Only strings are read and written: of other elements an array could not say what they
 //! are before it has seen them all.
 
 use std::fmt;
@@ -35,6 +35,44 @@ pub(crate) fn elements_of_json(source: &[u8], count: usize) -> Result<(Vec<u8>, 
     }
     let places = found.places.len();
     Err(Error::corrupt(NAME, format!("wanted {count} elements, their type and shape, found {places}")))
+}
+
+/// Strings in arrays of the chunk's `shape`, with NumPy's type for objects and the shape behind them. All characters are
+/// ASCII, whichever encoding the codec was given: others are escaped, as numcodecs does.
+pub(crate) fn elements_as_json(elements: &[&[u8]], shape: &[u64]) -> Result<Vec<u8>, Error> {
+    let mut text = String::from("[");
+    // Of each axis but the first, after how many elements its arrays end.
+    let runs: Vec<u64> = (1..shape.len()).map(|axis| shape[axis..].iter().product()).collect();
+    for (number, element) in (0u64..).zip(elements) {
+        runs.iter().filter(|run| number.is_multiple_of(**run)).for_each(|_| text.push('['));
+        let string = std::str::from_utf8(element)
+            .map_err(|error| Error::invalid(NAME, format!("wanted UTF-8: {error}")))?;
+        push_string(&mut text, string);
+        let next = number + 1;
+        runs.iter().filter(|run| next.is_multiple_of(**run)).for_each(|_| text.push(']'));
+        text.push(',');
+    }
+    let extents: Vec<String> = shape.iter().map(u64::to_string).collect();
+    text.push_str(&format!("\"|O\",[{}]]", extents.join(",")));
+    Ok(text.into_bytes())
+}
+
+/// Adds a string in quotes.
+fn push_string(text: &mut String, string: &str) {
+    text.push('"');
+    for character in string.chars() {
+        match character {
+            '"' | '\\' => text.extend(['\\', character]),
+            ' '..='~' => text.push(character),
+            other => {
+                let mut units = [0; 2];
+                for unit in other.encode_utf16(&mut units) {
+                    text.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+        }
+    }
+    text.push('"');
 }
 
 struct Found {
@@ -107,6 +145,21 @@ mod tests {
         assert_eq!(found, ["foo", "bär", ""]);
         assert_eq!(strings(r#"[["a","b"],["c","d"],"|O",[2,2]]"#, 4).unwrap(), ["a", "b", "c", "d"]);
         assert_eq!(strings(r#"["|O",[0]]"#, 0).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn strings_are_written_as_numcodecs_does() {
+        let written = |elements: &[&str], shape: &[u64]| {
+            let elements: Vec<&[u8]> = elements.iter().map(|element| element.as_bytes()).collect();
+            String::from_utf8(elements_as_json(&elements, shape).unwrap()).unwrap()
+        };
+        assert_eq!(
+            written(&["a", "b\u{e4}r\n\"", "\u{1f600}"], &[3]),
+            r#"["a","b\u00e4r\u000a\"","\ud83d\ude00","|O",[3]]"#
+        );
+        assert_eq!(written(&["a", "b", "c", "d"], &[2, 2]), r#"[["a","b"],["c","d"],"|O",[2,2]]"#);
+        assert_eq!(written(&["a", "b"], &[2, 1, 1]), r#"[[["a"]],[["b"]],"|O",[2,1,1]]"#);
+        assert_eq!(written(&["a"], &[]), r#"["a","|O",[]]"#);
     }
 
     #[test]

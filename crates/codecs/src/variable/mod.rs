@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::configuration::Configuration;
 use crate::error::Error;
 pub use indexed::{IndexedCodec, OffsetsLocation};
-pub(crate) use json::elements_of_json;
+pub(crate) use json::{elements_as_json, elements_of_json};
 
 /// A codec for elements of any length. `Utf8`, `Bytes` and `Array` store alike.
 #[derive(Debug, Clone, PartialEq)]
@@ -150,6 +150,24 @@ pub(crate) fn places(content: &[u8], count: usize) -> Result<Vec<Range<usize>>, 
         places.push(place);
     }
     Ok(places)
+}
+
+/// Elements behind their number, each behind its length.
+pub(crate) fn interleaved(elements: &[&[u8]]) -> Result<Vec<u8>, Error> {
+    let length = |length: usize| {
+        let found = u32::try_from(length).map_err(|_| {
+            Error::invalid(NAME, format!("wanted elements and numbers of them of 32 bits, found {length}"))
+        });
+        found.map(u32::to_le_bytes)
+    };
+    let bytes: usize = elements.iter().map(|element| element.len().saturating_add(LENGTH_BYTES)).sum();
+    let mut content = Vec::with_capacity(bytes.saturating_add(LENGTH_BYTES));
+    content.extend(length(elements.len())?);
+    for element in elements {
+        content.extend(length(element.len())?);
+        content.extend_from_slice(element);
+    }
+    Ok(content)
 }
 
 /// Checks that elements are UTF-8.

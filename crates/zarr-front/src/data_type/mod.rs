@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub use small_float::SmallFloat;
 pub(crate) use structure::{ForeignUnits, swap_units};
 pub use structure::{StructField, StructType};
-use swath_codecs::{Element, NumberType};
+use swath_codecs::{Element, NumberType, VariableElements};
 pub use time_unit::TimeUnit;
 
 use crate::Error;
@@ -81,7 +81,7 @@ pub enum DataType {
     /// Fields, one behind the other.
     Struct(Arc<StructType>),
     /// An element that may be missing: one byte, 1 where it is there and 0 where it is missing, and the element behind it,
-    /// all zeros where it is missing.
+    /// all zeros where it is missing. Strings and byte strings have no such byte: what is read of them tells.
     Optional(Arc<DataType>),
     /// A string of any length, UTF-8.
     String,
@@ -120,6 +120,14 @@ pub(crate) const ELEMENT_BYTES_MAX: usize = 1 << 20;
 
 /// Bytes by which an element of variable length is placed within its data while it is read.
 pub(crate) const PLACE_BYTES: usize = 16;
+
+/// What elements are that have lengths of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct VariableType {
+    pub(crate) elements: VariableElements,
+    /// How many times they may be missing: how many `Optional`s are around them.
+    pub(crate) times: u8,
+}
 
 impl DataType {
     /// The Zarr v3 name, such as `int16`, or `r24` for raw bytes of three bytes an element. Types with a configuration
@@ -176,21 +184,38 @@ impl DataType {
             Self::RawBytes(length) | Self::FixedBytes(length) => memory(length.get()),
             Self::FixedString(length) => memory(length.get()).saturating_mul(4),
             Self::Struct(structure) => structure.size_bytes(),
+            Self::Optional(inner) if inner.is_variable_length() => PLACE_BYTES,
             Self::Optional(inner) => 1 + inner.size_bytes(),
             Self::String | Self::Bytes => PLACE_BYTES,
         }
     }
 
-    /// Whether elements have lengths of their own: such arrays are read by `read_variable`.
+    /// Whether elements have lengths of their own: such arrays are read by `read_variable`. Those are strings and byte
+    /// strings, also where they may be missing.
     #[must_use]
     pub fn is_variable_length(&self) -> bool {
-        matches!(self, Self::String | Self::Bytes)
+        self.variable().is_some()
+    }
+
+    /// What elements are that have lengths of their own; `None` of all other types.
+    pub(crate) fn variable(&self) -> Option<VariableType> {
+        let always = |elements| VariableType { elements, times: 0 };
+        match self {
+            Self::String => Some(always(VariableElements::Strings)),
+            Self::Bytes => Some(always(VariableElements::Bytes)),
+            Self::Optional(inner) => {
+                inner.variable().map(|inner| VariableType { times: inner.times.saturating_add(1), ..inner })
+            }
+            _ => None,
+        }
     }
 
     /// How codecs see an element: its size, the size of the pieces whose bytes an order applies to, and what they mean.
     #[must_use]
     pub fn element(&self) -> Element {
-        if let Self::Optional(inner) = self {
+        if let Self::Optional(inner) = self
+            && !inner.is_variable_length()
+        {
             return Element::optional(inner.element());
         }
         let part = match self {

@@ -111,6 +111,7 @@ impl DataType {
             Self::DateTime64(unit) => format!("{order}M8{unit}"),
             Self::TimeDelta64(unit) => format!("{order}m8{unit}"),
             Self::String | Self::Bytes => "|O".to_owned(),
+            Self::Optional(inner) if inner.is_variable_length() => "|O".to_owned(),
             Self::SmallFloat(_)
             | Self::ComplexSmallFloat(_)
             | Self::ComplexFloat16

@@ -46,6 +46,7 @@ pub(super) fn element_bytes(value: &Value, data_type: &DataType, zarr_format: Za
         },
         DataType::Struct(structure) => struct_bytes(value, structure, zarr_format),
         DataType::Optional(inner) => match value {
+            Value::Null if data_type.is_variable_length() => Some(vec![0]),
             Value::Null => Some(vec![0; size_bytes]),
             Value::Array(present) => match present.as_slice() {
                 [value] => Some([vec![1], element_bytes(value, inner, zarr_format)?].concat()),

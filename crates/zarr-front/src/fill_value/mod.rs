@@ -21,10 +21,14 @@ pub struct FillValue {
 }
 
 impl FillValue {
-    /// The value of which every byte is 0, for any data type; the empty one where elements have lengths of their own.
+    /// The value of which every byte is 0, for any data type; the empty one where elements have lengths of their own, and the
+    /// missing one where those may be missing.
     #[must_use]
     pub fn zero(data_type: &DataType) -> Self {
-        let size_bytes = if data_type.is_variable_length() { 0 } else { data_type.size_bytes() };
+        let size_bytes = match data_type.variable() {
+            Some(variable) => usize::from(variable.times.min(1)),
+            None => data_type.size_bytes(),
+        };
         Self { data_type: data_type.clone(), bytes: vec![0; size_bytes].into_boxed_slice() }
     }
 
@@ -68,7 +72,8 @@ impl FillValue {
     }
 
     /// The bytes of one element, in this machine's byte order; as many as the data type's size, or as the value has where
-    /// elements have lengths of their own.
+    /// elements have lengths of their own. Of those that may be missing, a byte for each time comes first, 0 for the one that
+    /// they are missing at, and nothing behind it.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -222,6 +227,11 @@ mod tests {
         assert_eq!(v3(json!(null), optional.clone()), [0, 0]);
         assert_eq!(v3(json!([7]), optional.clone()), [1, 7]);
         assert_eq!(v3(json!([null]), DataType::Optional(optional.into())), [1, 0, 0]);
+        let text = DataType::Optional(DataType::String.into());
+        assert_eq!(v3(json!(null), text.clone()), [0]);
+        assert_eq!(v3(json!(["ab"]), text.clone()), b"\x01ab");
+        assert_eq!(FillValue::zero(&text).to_json(), json!(null));
+        assert_eq!(v3(json!([null]), DataType::Optional(text.into())), [1, 0]);
     }
 
     #[test]

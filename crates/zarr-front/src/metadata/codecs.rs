@@ -94,7 +94,8 @@ pub(crate) fn check_chain(
     for codec in chain.iter().filter(|codec| codec.class() == CodecClass::ArrayToBytes) {
         let is_variable = matches!(codec, Codec::Variable(_));
         let is_for_optional = matches!(codec, Codec::Optional(_));
-        if is_variable != data_type.is_variable_length() || is_for_optional != is_optional {
+        let stores_variable = data_type.is_variable_length() && !is_optional;
+        if is_variable != stores_variable || is_for_optional != is_optional {
             return Err(Error::invalid(format!(
                 "wanted a codec in `{field}` that stores elements of data type `{data_type}`, found `{}`",
                 codec.name()

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Chain, Checksums};
+use super::super::{Chain, Checksums};
 use crate::codec::Codec;
 use crate::error::Error;
 use crate::layout::{ChunkLayout, Element};
@@ -85,6 +85,41 @@ impl IndexedStage {
             chain.decode_into(data, &mut content, scratch)?;
         }
         Ok((content, places))
+    }
+
+    /// Encodes the elements of a chunk.
+    pub(super) fn encode(&self, elements: &[&[u8]], scratch: &mut Scratch) -> Result<Vec<u8>, Error> {
+        let mut offsets = Vec::with_capacity((elements.len() + 1) * self.offset_bytes);
+        let mut end = 0usize;
+        self.push_offset(&mut offsets, end)?;
+        for element in elements {
+            end = end.saturating_add(element.len());
+            self.push_offset(&mut offsets, end)?;
+        }
+        let (mut index, mut data) = (Vec::new(), Vec::new());
+        self.offsets.encode(&offsets, &mut index, scratch)?;
+        if end != 0 {
+            let chain = Chain::compile(&self.data, &bytes_of(end))?;
+            chain.encode(&elements.concat(), &mut data, scratch)?;
+        }
+        let length = (index.len() as u64).to_le_bytes();
+        Ok(match self.location {
+            OffsetsLocation::Start => [&length[..], &index, &data].concat(),
+            OffsetsLocation::End => [&data[..], &index, &length].concat(),
+        })
+    }
+
+    /// Adds an offset in native order.
+    fn push_offset(&self, offsets: &mut Vec<u8>, offset: usize) -> Result<(), Error> {
+        if self.offset_bytes == LENGTH_BYTES {
+            offsets.extend((offset as u64).to_ne_bytes());
+            return Ok(());
+        }
+        let short = u32::try_from(offset).map_err(|_| {
+            Error::invalid(NAME, format!("wanted offsets of 32 bits, found elements of {offset} bytes"))
+        })?;
+        offsets.extend(short.to_ne_bytes());
+        Ok(())
     }
 
     /// The stored offsets, and the stored bytes.

@@ -1,11 +1,14 @@
 //! Chunks whose elements have lengths of their own.
 
+mod encode;
+mod indexed;
+mod optional;
+
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Checksums;
 use super::compile::StoredArray;
-use super::indexed::IndexedStage;
 use super::stage::{Stage, StageCodec};
 use crate::codec::Codec;
 use crate::error::{Error, Wanted};
@@ -14,6 +17,8 @@ use crate::layout::Element;
 use crate::reorder::c_order_strides;
 use crate::scratch::{Contexts, Scratch};
 use crate::variable::{VariableCodec, VariableElements, check_strings, elements_of_json, places};
+use indexed::IndexedStage;
+use optional::OptionalForm;
 
 /// Bytes that a stage of a chunk may decode to, beside [`DECODED_FACTOR_MAX`] for each stored one: nothing but the stored
 /// bytes tells how long elements of any length are, and those may be made to mislead.
@@ -23,7 +28,8 @@ const DECODED_FACTOR_MAX: usize = 256;
 /// A chain of codecs compiled for chunks of strings or byte strings of any length.
 ///
 /// In encode order: any number of array->array codecs that move axes, one of `vlen-utf8`, `vlen-bytes`, `vlen-array`, `vlen`
-/// and `json2`, any number of bytes->bytes codecs.
+/// and `json2`, any number of bytes->bytes codecs. Elements that may be missing are stored by `optional`, with such a chain
+/// for those that are there.
 ///
 /// ```
 /// use swath_codecs::{Codec, Scratch, VariableChain, VariableElements};
@@ -40,8 +46,12 @@ pub struct VariableChain {
     elements: VariableElements,
     /// Elements of a chunk.
     count: usize,
+    /// Of each logical axis.
+    lengths: Vec<usize>,
     /// How many elements are between neighbours along each logical axis, as they are stored.
     strides: Vec<usize>,
+    /// Of the chunk as its array->bytes codec sees it.
+    shape: Vec<u64>,
     form: Form,
     /// The bytes->bytes codecs, in encode order.
     stages: Vec<StageCodec>,
@@ -57,6 +67,8 @@ enum Form {
     /// One behind the other, with their offsets beside them.
     Indexed(Box<IndexedStage>),
     Json,
+    /// Those that are there alone, behind what tells which they are.
+    Optional(Box<OptionalForm>),
 }
 
 /// A decoded chunk of elements of any length.
@@ -66,6 +78,9 @@ pub struct VariableChunk {
     pub content: Vec<u8>,
     /// Where in the content each element lies, in the order that they are stored in.
     pub places: Vec<Range<usize>>,
+    /// Of elements that may be missing, as many times as they may be: how many of these times each is there, from the
+    /// outside in. What is there each time has its place. Empty where elements cannot be missing.
+    pub presence: Vec<u8>,
 }
 
 impl VariableChain {
@@ -76,21 +91,39 @@ impl VariableChain {
     /// `Invalid` where there is not exactly one codec for elements of any length, with others around it where they may
     /// stand; `Unsupported` for array->array codecs that do more than move axes.
     pub fn compile(codecs: &[Codec], shape: &[u64], elements: VariableElements) -> Result<Self, Error> {
+        Self::compile_optional(codecs, shape, elements, 0)
+    }
+
+    /// The same for elements that may be missing, so many times: `optional` of `optional` may be twice.
+    ///
+    /// # Errors
+    ///
+    /// As [`compile`](Self::compile); `Invalid` where there are not as many `optional` codecs, each in the one before it.
+    pub fn compile_optional(
+        codecs: &[Codec],
+        shape: &[u64],
+        elements: VariableElements,
+        times: u8,
+    ) -> Result<Self, Error> {
         let place = ChunkLayout { shape: shape.to_vec(), element: Element::opaque(1, 1) };
         let (lengths, count) = place.checked()?;
         let mut stored = StoredArray::new(shape);
         let at = stored.take_axes(codecs)?;
-        let (first, rest) = match codecs[at..].split_first() {
-            Some((Codec::Variable(codec), rest)) => (codec, rest),
-            Some((other, _)) => {
-                let message = "wanted one of vlen-utf8, vlen-bytes, vlen-array, vlen and json2 behind codecs that move axes";
+        let Some((first, rest)) = codecs[at..].split_first() else {
+            return Err(Error::invalid("chain", format!("wanted {}, found none", wanted(times))));
+        };
+        let form = match (first, times.checked_sub(1)) {
+            (Codec::Variable(codec), None) => Form::new(codec, count, elements)?,
+            (Codec::Optional(codec), Some(times)) => {
+                Form::Optional(Box::new(OptionalForm::new(codec, &stored.shape, (elements, times))?))
+            }
+            (other, None) => {
+                let message = format!("wanted {} behind codecs that move axes", wanted(times));
                 return Err(Error::unsupported(other.name().to_owned(), message));
             }
-            None => {
-                return Err(Error::invalid(
-                    "chain",
-                    "wanted vlen-utf8, vlen-bytes, vlen-array, vlen or json2, found none",
-                ));
+            (other, Some(_)) => {
+                let message = format!("wanted {} for elements that may be missing", wanted(times));
+                return Err(Error::invalid(other.name().to_owned(), message));
             }
         };
         let mut stages = Vec::with_capacity(rest.len());
@@ -108,22 +141,28 @@ impl VariableChain {
         for (&axis, stride) in stored.axes.iter().zip(c_order_strides(&stored_lengths, 1)) {
             strides[axis] = stride;
         }
-        let form = match first {
-            VariableCodec::Utf8 | VariableCodec::Bytes | VariableCodec::Array => Form::Interleaved,
-            VariableCodec::Indexed(codec) => Form::Indexed(Box::new(IndexedStage::new(codec, count)?)),
-            VariableCodec::Json if elements == VariableElements::Strings => Form::Json,
-            VariableCodec::Json => return Err(Error::invalid(first.name(), "wanted strings, found bytes")),
-        };
         let phrases = codecs.iter().map(Codec::describe).collect();
-        Ok(Self { elements, count, strides, form, stages, checksums: Checksums::Verify, phrases })
+        Ok(Self {
+            elements,
+            count,
+            lengths,
+            strides,
+            shape: stored.shape,
+            form,
+            stages,
+            checksums: Checksums::Verify,
+            phrases,
+        })
     }
 
     /// The same chain with another treatment of checksums; a compiled one verifies.
     #[must_use]
     pub fn with_checksums(mut self, checksums: Checksums) -> Self {
         self.checksums = checksums;
-        if let Form::Indexed(indexed) = &mut self.form {
-            indexed.set_checksums(checksums);
+        match &mut self.form {
+            Form::Indexed(indexed) => indexed.set_checksums(checksums),
+            Form::Optional(optional) => optional.set_checksums(checksums),
+            Form::Interleaved | Form::Json => {}
         }
         self
     }
@@ -159,12 +198,29 @@ impl VariableChain {
                 (content.into_owned(), places)
             }
             Form::Indexed(indexed) => indexed.decode(&content, decoded_bytes_max(content.len()), scratch)?,
-            Form::Json => return elements_of_json(&content, self.count).map(VariableChunk::from),
+            Form::Json => elements_of_json(&content, self.count)?,
+            Form::Optional(optional) => return optional.decode(&content, scratch),
         };
         if self.elements == VariableElements::Strings {
             check_strings(&content, &places)?;
         }
-        Ok(VariableChunk { content, places })
+        Ok(VariableChunk { content, places, presence: Vec::new() })
+    }
+
+    /// How many times the element of this number in a decoded chunk is there, as long as that is fewer than it may be missing;
+    /// `None` of an element that is there.
+    #[must_use]
+    pub fn missing(&self, chunk: &VariableChunk, element: usize) -> Option<u8> {
+        chunk.presence.get(element).copied().filter(|present| *present < self.times())
+    }
+
+    /// How many times elements may be missing.
+    #[must_use]
+    pub fn times(&self) -> u8 {
+        match &self.form {
+            Form::Optional(optional) => optional.times(),
+            _ => 0,
+        }
     }
 
     /// Undoes one codec, with ever more room until its content fits.
@@ -196,9 +252,23 @@ impl VariableChain {
     }
 }
 
-impl From<(Vec<u8>, Vec<Range<usize>>)> for VariableChunk {
-    fn from((content, places): (Vec<u8>, Vec<Range<usize>>)) -> Self {
-        Self { content, places }
+impl Form {
+    /// How `codec` stores so many elements.
+    fn new(codec: &VariableCodec, count: usize, elements: VariableElements) -> Result<Form, Error> {
+        Ok(match codec {
+            VariableCodec::Utf8 | VariableCodec::Bytes | VariableCodec::Array => Form::Interleaved,
+            VariableCodec::Indexed(codec) => Form::Indexed(Box::new(IndexedStage::new(codec, count)?)),
+            VariableCodec::Json if elements == VariableElements::Strings => Form::Json,
+            VariableCodec::Json => return Err(Error::invalid(codec.name(), "wanted strings, found bytes")),
+        })
+    }
+}
+
+/// The codecs that store elements which may be missing so many times.
+fn wanted(times: u8) -> &'static str {
+    match times {
+        0 => "one of vlen-utf8, vlen-bytes, vlen-array, vlen and json2",
+        _ => "optional",
     }
 }
 
