@@ -11,8 +11,8 @@ use pyo3::types::{PyDict, PyEllipsis};
 use serde_json::{Map, Value};
 use swath::codecs::ByteOrder;
 use swath::{
-    ArrayBuilder, ChunkKeyEncoding, DataType, Existing, FillValue, IndexLocation, MemoryOrder, Separator,
-    ZarrFormat,
+    ArrayBuilder, AxisChunks, ChunkKeyEncoding, DataType, Existing, FillValue, IndexLocation, MemoryOrder,
+    Separator, ZarrFormat,
 };
 
 /// Makes an array with the options of `swath.create_array`, and writes its `data` where there is any.
@@ -107,6 +107,9 @@ fn builder(wanted: &Map<String, Value>) -> Result<Option<ArrayBuilder>, swath::E
     if let Some(chunks) = wanted.get("chunks").and_then(lengths) {
         builder = builder.chunk_shape(&chunks);
     }
+    if let Some(axes) = wanted.get("axis_chunks").and_then(axis_chunks) {
+        builder = builder.axis_chunks(axes);
+    }
     match wanted.get("shards") {
         Some(Value::String(_)) => builder = builder.guessed_shards(),
         Some(shards) => {
@@ -148,6 +151,15 @@ fn builder(wanted: &Map<String, Value>) -> Result<Option<ArrayBuilder>, swath::E
     };
     let overwrite = wanted.get("overwrite") == Some(&Value::Bool(true));
     Ok(Some(builder.existing(existing(overwrite))))
+}
+
+/// How each axis is cut: a length, or a list of them.
+fn axis_chunks(value: &Value) -> Option<Vec<AxisChunks>> {
+    let axis = |value: &Value| match value.as_u64() {
+        Some(extent) => Some(AxisChunks::Every(extent)),
+        None => lengths(value).map(AxisChunks::Listed),
+    };
+    value.as_array()?.iter().map(axis).collect()
 }
 
 /// A list of lengths.

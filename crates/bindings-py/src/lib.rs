@@ -46,6 +46,8 @@ mod remote;
 mod selection;
 mod stats;
 mod variable;
+mod variable_elements;
+
 mod write;
 
 use pyo3::prelude::*;

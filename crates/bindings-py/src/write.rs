@@ -4,6 +4,7 @@ use crate::errors::{Class, error, raised, raised_about};
 use crate::interpreter::{Section, check_running, interrupted};
 use crate::location::{Access, Location};
 use crate::opened::Opened;
+use crate::variable_elements;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -29,6 +30,11 @@ pub(crate) fn assign(
     value: &Bound<'_, PyAny>,
     access: Access,
 ) -> PyResult<()> {
+    if opened.array.data_type().is_variable_length() {
+        let data = variable_elements::given(py, opened, value)?;
+        return run(py, access, |options| opened.array.write_variable(selection, &data, options))
+            .map_err(|failed| failed.into_exception(py, opened));
+    }
     let value = Value::new(opened, value)?;
     let elements = value.elements(py, opened)?;
     run(py, access, |options| opened.array.write_from(selection, &elements, options))
@@ -43,6 +49,11 @@ pub(crate) fn append(
     axis: usize,
     access: Access,
 ) -> PyResult<swath::Array> {
+    if opened.array.data_type().is_variable_length() {
+        let data = variable_elements::given(py, opened, data)?;
+        return run(py, access, |options| opened.array.append_variable(axis, &data, options))
+            .map_err(|failed| failed.into_exception(py, opened));
+    }
     let value = Value::new(opened, data)?;
     let elements = value.elements(py, opened)?;
     run(py, access, |options| opened.array.append(axis, &elements, options))
@@ -58,11 +69,6 @@ struct Value<'py> {
 impl<'py> Value<'py> {
     fn new(opened: &Opened, value: &Bound<'py, PyAny>) -> PyResult<Value<'py>> {
         let py = value.py();
-        let data_type = opened.array.data_type();
-        if data_type.is_variable_length() {
-            let message = format!("writing arrays of data type `{data_type}`");
-            return Err(error(py, Class::Unsupported, &message, &opened.name));
-        }
         static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let asarray = ASARRAY.import(py, "numpy", "asarray")?;
         let options = PyDict::new(py);

@@ -418,15 +418,6 @@ def test_killed_writers_leave_whole_objects(tmp_path, shards):
     assert all(name.isdigit() or name == "zarr.json" or name.startswith(".swath-part-") for name in names)
 
 
-def test_strings_of_any_length_are_not_written(tmp_path):
-    with pytest.raises(swath.UnsupportedError, match="string"):
-        swath.create_array(tmp_path / "a.zarr", shape=(3,), dtype="string")
-    zarr.create_array(tmp_path / "b.zarr", shape=(3,), dtype="string")
-    array = swath.open_array(tmp_path / "b.zarr", "r+")
-    with pytest.raises(swath.UnsupportedError, match="string"):
-        array[0] = "x"
-
-
 @pytest.mark.parametrize("zarr_format", [2, 3])
 @pytest.mark.parametrize(
     ("dtype", "fill_value"),

@@ -224,7 +224,7 @@ impl Scalar {
 fn mixed_distance(integer: i128, real: f64) -> f64 {
     let whole = real.floor();
     // NaN is not within either.
-    if !(whole.abs() <= 2_f64.powi(100)) {
+    if whole.is_nan() || 2_f64.powi(100) < whole.abs() {
         return real_distance(integer as f64, real);
     }
     ((integer - whole as i128) as f64 - (real - whole)).abs()

@@ -28,13 +28,13 @@ pub use swath_ioengine::CloudOptions;
 #[cfg(feature = "cache")]
 pub use swath_ioengine::{CacheConfig, CacheStats, CacheTier};
 pub use swath_zarr_front::{
-    Array, ArrayBuilder, ArrayCodecs, ArrayData, ArrayMetadata, AxisKind, AxisSelection, ChunkCodec,
-    ChunkKeyEncoding, Consolidated, ConsolidatedCheck, ConsolidatedNode, Conversion, ConvertedArray,
-    CopyCodecs, CopyExisting, CopyOptions, CopyPlan, CopyProgress, CopyReport, CopyShards, CopyStage,
-    DataType, DecodedCache, EachResult, Elements, EmptyChunks, Error, ErrorKind, Existing, FillValue,
-    Finding, Group, GroupMetadata, IndexLocation, KeyPut, KeyRange, MemoryOrder, NamedNode, NanMeans, Node,
-    NodeMetadata, Number, NumberType, Objects, Points, ReadOptions, ReadPlan, Region, RegionGrid,
-    ResolvedAxis, ResolvedSelection, Selection, Separator, Severity, Sharding, SmallFloat, Store,
+    Array, ArrayBuilder, ArrayCodecs, ArrayData, ArrayMetadata, AxisChunks, AxisKind, AxisSelection,
+    ChunkCodec, ChunkKeyEncoding, Consolidated, ConsolidatedCheck, ConsolidatedNode, Conversion,
+    ConvertedArray, CopyCodecs, CopyExisting, CopyOptions, CopyPlan, CopyProgress, CopyReport, CopyShards,
+    CopyStage, DataType, DecodedCache, EachResult, Elements, EmptyChunks, Error, ErrorKind, Existing,
+    FillValue, Finding, Group, GroupMetadata, IndexLocation, KeyPut, KeyRange, MemoryOrder, NamedNode,
+    NanMeans, Node, NodeMetadata, Number, NumberType, Objects, Points, ReadOptions, ReadPlan, Region,
+    RegionGrid, ResolvedAxis, ResolvedSelection, Selection, Separator, Severity, Sharding, SmallFloat, Store,
     StructField, StructType, TimeUnit, ValidateOptions, Validated, VariableArrayData, Verify, WriteOptions,
     ZarrFormat,
 };

@@ -93,4 +93,6 @@ pub use stored_keys::KeyRange;
 pub use swath_codecs::{Conversion, NanMeans, Number, NumberType};
 pub use validation::{ConsolidatedCheck, Finding, Severity, ValidateOptions, Validated};
 pub use variable::VariableArrayData;
-pub use writing::{ArrayBuilder, Elements, EmptyChunks, Existing, KeyPut, MemoryOrder, WriteOptions};
+pub use writing::{
+    ArrayBuilder, AxisChunks, Elements, EmptyChunks, Existing, KeyPut, MemoryOrder, WriteOptions,
+};

@@ -150,6 +150,12 @@ impl ShapedChains {
         self.compile(self.grid.shape_at(&coordinates))
     }
 
+    /// The shape of the chunk at these coordinates, and its chains.
+    pub(crate) fn at(&self, coordinates: &[u64]) -> Result<(Vec<u64>, Arc<ChunkChains>), Error> {
+        let shape = self.grid.shape_at(coordinates);
+        self.compile(shape.clone()).map(|chains| (shape, chains))
+    }
+
     /// The chains of chunks of a shape.
     fn compile(&self, shape: Vec<u64>) -> Result<Arc<ChunkChains>, Error> {
         let compiled = || self.compiled.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.dtypes import StringDType
 
 from swath import _swath
 from swath.attributes import as_json
@@ -29,7 +30,7 @@ def create_array(
     shape: int | Sequence[int] | None = None,
     dtype: npt.DTypeLike | Mapping[str, Any] | None = None,
     data: npt.ArrayLike | None = None,
-    chunks: int | Sequence[int] | Literal["auto"] = "auto",
+    chunks: int | Sequence[int | Sequence[int]] | Literal["auto"] = "auto",
     shards: Sequence[int] | Mapping[str, Any] | Literal["auto"] | None = None,
     filters: _Codecs = "auto",
     compressors: _Codecs = "auto",
@@ -56,12 +57,14 @@ def create_array(
     shape : int or tuple of int, optional
         Elements along each axis. Left out where `data` is given.
     dtype : dtype, str or dict, optional
-        What an element is: whatever NumPy takes, or the name of a Zarr v3 data type. Left out where `data`
-        is given.
+        What an element is: whatever NumPy takes, or the name of a Zarr v3 data type. `str`, "string" and
+        NumPy's `StringDType` are strings of any length, "bytes" and "variable_length_bytes" byte strings of
+        any length. Left out where `data` is given.
     data : array_like, optional
         What the array is to hold.
     chunks : int, tuple of int or "auto", default "auto"
-        Elements of a chunk along each axis; inner chunks, where there are shards.
+        Elements of a chunk along each axis; inner chunks, where there are shards. A list of lengths in place
+        of one has chunks that differ in length along that axis: `[[1, 3, 2], 4]`, in v3 without shards.
     shards : tuple of int, "auto", dict or None, default None
         Elements of a shard along each axis; a dict of `shape` and `index_location`. Only Zarr v3 has shards.
     filters, compressors : list of codecs, "auto" or None, default "auto"
@@ -139,7 +142,7 @@ def specification(
     shape: int | Sequence[int] | None = None,
     dtype: npt.DTypeLike | Mapping[str, Any] | None = None,
     data: npt.ArrayLike | None = None,
-    chunks: int | Sequence[int] | Literal["auto"] = "auto",
+    chunks: int | Sequence[int | Sequence[int]] | Literal["auto"] = "auto",
     shards: Sequence[int] | Mapping[str, Any] | Literal["auto"] | None = None,
     filters: _Codecs = "auto",
     compressors: _Codecs = "auto",
@@ -176,7 +179,8 @@ def specification(
         "write_empty_chunks": bool((config or {}).get("write_empty_chunks", False)),
     }
     if not _is_auto(chunks):
-        found["chunks"] = _extents(chunks, lengths, "chunks")
+        axes = _axis_chunks(chunks, lengths)
+        found |= {"chunks": _extents(chunks, lengths, "chunks")} if axes is None else {"axis_chunks": axes}
     if isinstance(shards, Mapping):
         found["index_location"] = shards.get("index_location", "end")
         shards = shards["shape"]
@@ -210,7 +214,10 @@ def require_array(
         raise _invalid(f"wanted an array at {name!r}, or nothing, found a group")
     if found.shape != lengths:
         raise _invalid(f"wanted {name!r} of shape {lengths}, found {found.shape}")
-    wanted = found.dtype if dtype is None else np.dtype(dtype)
+    if (variable := _variable_length(dtype)) is not None:
+        wanted: np.dtype[Any] = StringDType() if variable == "string" else np.dtype(object)
+    else:
+        wanted = found.dtype if dtype is None else np.dtype(dtype)
     if found.dtype != wanted and (exact or not np.can_cast(found.dtype, wanted)):
         raise _invalid(f"wanted {name!r} of dtype {wanted}, found {found.dtype}")
     return found
@@ -248,13 +255,31 @@ def _extents(value: Any, shape: list[int], what: str) -> list[int]:
     )
 
 
+def _axis_chunks(chunks: Any, shape: list[int]) -> list[Any] | None:
+    """Say the chunks of each axis where some axis has a list of their lengths; None where none has."""
+    if isinstance(chunks, int) or not any(np.ndim(axis) for axis in chunks):
+        return None
+    if len(chunks) != len(shape):
+        message = f"wanted chunks for each of {len(shape)} axes, found {chunks!r}"
+        raise _invalid(message)
+    axes = [_lengths(axis, "chunks") if np.ndim(axis) else int(axis) for axis in chunks]
+    for axis, length in zip(axes, shape, strict=True):
+        if isinstance(axis, list) and sum(axis) < length:
+            message = f"wanted chunks for all of {length} elements, found {axis}, which hold {sum(axis)}"
+            raise _invalid(message)
+    return axes
+
+
 def _data_type(dtype: Any) -> tuple[Any, np.dtype[Any] | None]:
     """Say a data type as metadata has it, and as NumPy does, if it does."""
     if isinstance(dtype, Mapping):
         return dict(dtype), None
     if hasattr(dtype, "to_json") and hasattr(dtype, "to_native_dtype"):
         # A data type of zarr-python.
-        return dtype.to_json(zarr_format=3), dtype.to_native_dtype()
+        native = dtype.to_native_dtype()
+        return dtype.to_json(zarr_format=3), None if native.kind in "TO" else native
+    if (variable := _variable_length(dtype)) is not None:
+        return variable, None
     try:
         found = np.dtype(dtype)
     except TypeError:
@@ -268,6 +293,16 @@ def _data_type(dtype: Any) -> tuple[Any, np.dtype[Any] | None]:
         # Those of ml_dtypes, which have the names of v3.
         return found.name, found
     return found.str, found
+
+
+def _variable_length(dtype: Any) -> str | None:
+    """Name the data type of v3 whose elements have lengths of their own, if it is one."""
+    # NumPy takes "str" and "bytes" for strings of a fixed length, zarr-python does not.
+    if dtype is str or (isinstance(dtype, str) and dtype in ("str", "string")):
+        return "string"
+    if isinstance(dtype, str) and dtype in ("bytes", "variable_length_bytes"):
+        return "variable_length_bytes"
+    return "string" if getattr(dtype, "kind", None) == "T" or dtype is StringDType else None
 
 
 def _listed(codecs: Any) -> list[Any]:
@@ -310,7 +345,7 @@ def _blosc(told: dict[str, Any], dtype: np.dtype[Any] | None) -> dict[str, Any]:
 def _fill_value(value: Any, dtype: np.dtype[Any] | None) -> Any:
     """Say a fill value as v3 metadata has it."""
     if dtype is None:
-        return value
+        return list(value) if isinstance(value, bytes) else value
     if dtype.kind in "mM":
         return "NaT" if np.isnat(np.asarray(value, dtype)) else int(np.asarray(value, dtype).astype("i8"))
     if dtype.kind == "U":

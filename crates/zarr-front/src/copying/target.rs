@@ -32,6 +32,12 @@ impl Target {
     /// What cannot be made: `Invalid` for shapes that do not fit, `Unsupported` for codecs, data types and regions.
     pub(super) fn new(source: &Array, options: &CopyOptions<'_>) -> Result<Target, Error> {
         let named = |error: Error| error.with_object(&source.name());
+        if source.data_type().is_variable_length() {
+            return Err(named(Error::unsupported(format!(
+                "copying arrays of data type `{}`",
+                source.data_type()
+            ))));
+        }
         let axes = region_axes(source, options).map_err(named)?;
         let shape: Vec<u64> = axes.iter().map(|axis| axis.count).collect();
         let builder = builder(source, &shape, options).map_err(named)?;

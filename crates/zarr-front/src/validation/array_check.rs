@@ -1,12 +1,12 @@
 //! Checking one array: what is stored of it, batch by batch.
 
+use super::chunk_boxes::ChunkBoxes;
 use super::chunk_reads::failed_selections;
 use super::shard_check::{read_indexes, unsound_entries};
 use super::stored_chunks::{Listed, StoredChunk, visit_stored};
 use super::{Finding, Severity};
 use crate::raveling::{cell_count, unravel};
 use crate::read::{ReadOptions, ReadPlan};
-use crate::region::RegionGrid;
 use crate::shard_index::ShardIndex;
 use crate::{Array, Error, ErrorKind};
 use swath_ioengine::{memory_len, storage_len};
@@ -69,20 +69,16 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `Unsupported` for arrays whose chunks differ in length; and what ends the check as a whole: `Cancelled`, `DeadlineExceeded`, a listing that fails. Whatever cannot be read is a
+    /// What ends the check as a whole: `Cancelled`, `DeadlineExceeded`, a listing that fails. Whatever cannot be read is a
     /// finding.
     pub fn validate(
         &self,
         options: &ValidateOptions<'_>,
         report: &mut dyn FnMut(Finding),
     ) -> Result<Validated, Error> {
-        if !self.metadata().has_regular_grid() {
-            let error = Error::unsupported("checking chunks of different lengths (grid `rectilinear`)");
-            return Err(error.with_object(&self.name()));
-        }
         // Whatever the store passes over, a check does not; nor does it take decoded chunks for stored ones.
         let array = self.verifying();
-        let chunks = RegionGrid::new(array.shape(), array.chunk_shape())?;
+        let chunks = ChunkBoxes::new(&array)?;
         let mut check =
             Check { array: &array, options, report, chunks, pending: Vec::new(), done: Validated::default() };
         let listed = visit_stored(&array.inner, &mut |listed| match listed {
@@ -108,7 +104,7 @@ struct Check<'a> {
     options: &'a ValidateOptions<'a>,
     report: &'a mut dyn FnMut(Finding),
     /// The array cut into chunks.
-    chunks: RegionGrid,
+    chunks: ChunkBoxes<'a>,
     pending: Vec<StoredChunk>,
     done: Validated,
 }
@@ -166,7 +162,7 @@ impl Check<'_> {
         let compiled = &self.array.inner.compiled;
         // How long a whole file is, no reference to it tells.
         let is_told = compiled.levels.is_empty() && self.array.inner.store.catalog().is_none();
-        let len = compiled.chain.encoded_len_fixed().filter(|_| is_told);
+        let len = compiled.chain.encoded_len_fixed().filter(|_| is_told && compiled.shaped.is_none());
         let mut reads = Reads::new(self);
         for object in objects {
             match len {

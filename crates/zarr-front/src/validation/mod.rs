@@ -6,6 +6,7 @@
 //! is held. Chunks that lie beyond the array's shape are read by nobody, and not looked into.
 
 mod array_check;
+mod chunk_boxes;
 mod chunk_reads;
 mod hierarchy_check;
 mod shard_check;

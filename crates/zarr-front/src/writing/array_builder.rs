@@ -1,8 +1,8 @@
 //! New arrays: what they are to be, and their metadata.
 
 use super::array_documents::ArrayDocuments;
+use super::grid_document::AxisChunks;
 use super::hierarchy::{Existing, create_node};
-use super::writable::require_elements;
 use crate::metadata::{IndexLocation, NodeMetadata, ZarrFormat};
 use crate::{Array, ChunkKeyEncoding, DataType, Error, FillValue, Store};
 use serde_json::{Map, Value};
@@ -11,7 +11,9 @@ use swath_codecs::ByteOrder;
 /// A new array: what it is to be, with zarr-python 3's defaults for what is not said.
 ///
 /// The defaults are: Zarr v3; chunks of a guessed shape (one chunk for small arrays, of about a megabyte for those of
-/// gigabytes); no shards; little-endian bytes and zstd of level 0 without a checksum; a fill value of zeros; no attributes, no names of dimensions; chunk keys `c/0/0` in v3, `0.0` in v2.
+/// gigabytes); no shards; little-endian bytes and zstd of level 0 without a checksum, `vlen-utf8` or `vlen-bytes` in place of
+/// the bytes where elements have lengths of their own, and around either `optional` where they may be missing; a fill value of
+/// zeros, the empty string, or the missing element; no attributes, no names of dimensions; chunk keys `c/0/0` in v3, `0.0` in v2.
 ///
 /// ```
 /// use swath_zarr_front::{ArrayBuilder, DataType, Store};
@@ -34,6 +36,7 @@ pub struct ArrayBuilder {
     pub(super) data_type: DataType,
     pub(super) byte_order: ByteOrder,
     pub(super) chunk_shape: Option<Vec<u64>>,
+    pub(super) axis_chunks: Option<Vec<AxisChunks>>,
     pub(super) shards: Shards,
     pub(super) index_location: IndexLocation,
     pub(super) filters: Option<Vec<Value>>,
@@ -84,6 +87,7 @@ impl ArrayBuilder {
             data_type,
             byte_order: ByteOrder::Little,
             chunk_shape: None,
+            axis_chunks: None,
             shards: Shards::None,
             index_location: IndexLocation::End,
             filters: None,
@@ -108,6 +112,14 @@ impl ArrayBuilder {
     #[must_use]
     pub fn chunk_shape(self, chunk_shape: &[u64]) -> Self {
         Self { chunk_shape: Some(chunk_shape.to_vec()), ..self }
+    }
+
+    /// How each axis is cut into chunks, which may differ in length: the grid `rectilinear`, which only v3 has, in place of a
+    /// chunk shape. Such arrays have no shards. Where the array grows beyond its listed chunks, by
+    /// [`Array::resize`] or [`Array::append`], one more is listed.
+    #[must_use]
+    pub fn axis_chunks(self, axes: impl IntoIterator<Item = AxisChunks>) -> Self {
+        Self { axis_chunks: Some(axes.into_iter().collect()), ..self }
     }
 
     /// Elements of a shard along each axis, whole numbers of chunks. Only v3 has shards.
@@ -206,7 +218,6 @@ impl ArrayBuilder {
     pub fn create(&self, store: &Store, path: &str) -> Result<Array, Error> {
         let path = crate::node::node_path(path)?;
         let named = |error: Error| error.with_object(&store.describe(&path));
-        require_elements(&self.data_type).map_err(named)?;
         let documents = ArrayDocuments::new(self).map_err(named)?;
         let metadata = documents.parse(&store.describe(&path))?;
         // Compiled before anything is written: an array that cannot be read back is not made.

@@ -3,6 +3,7 @@
 use super::array_builder::{ArrayBuilder, Fill, MemoryOrder, Shards};
 use super::chunk_guess::{Inner, chunk_shape, shard_shape};
 use super::documents::{NamedDocument, document_bytes};
+use super::grid_document::rectilinear_grid;
 use crate::metadata::{ArrayMetadata, IndexLocation, ZarrFormat};
 use crate::{ChunkKeyEncoding, DataType, Error, FillValue, Separator};
 use serde_json::{Map, Value, json};
@@ -47,11 +48,11 @@ fn v3(builder: &ArrayBuilder) -> Result<ArrayDocuments, Error> {
     let (inner, outer) = shapes(builder)?;
     let mut codecs = builder.filters.clone().unwrap_or_default();
     codecs.push(
-        builder.serializer.clone().unwrap_or_else(|| bytes_codec(&builder.data_type, builder.byte_order)),
+        builder.serializer.clone().unwrap_or_else(|| serializer(&builder.data_type, builder.byte_order)),
     );
     let zstd = || vec![json!({"name": "zstd", "configuration": {"level": 0, "checksum": false}})];
     codecs.extend(builder.compressors.clone().unwrap_or_else(zstd));
-    if let Some(inner) = inner {
+    if let Some(inner) = &inner {
         let location = match builder.index_location {
             IndexLocation::Start => "start",
             IndexLocation::End => "end",
@@ -65,10 +66,17 @@ fn v3(builder: &ArrayBuilder) -> Result<ArrayDocuments, Error> {
         Fill::Value(fill) => fill.to_json(),
         Fill::Zeros | Fill::Undefined => FillValue::zero(&builder.data_type).to_json(),
     };
+    let grid = match &builder.axis_chunks {
+        None => json!({"name": "regular", "configuration": {"chunk_shape": outer}}),
+        Some(_) if inner.is_some() => {
+            return Err(Error::unsupported("making shards of different lengths (grid `rectilinear`)"));
+        }
+        Some(axes) => rectilinear_grid(axes),
+    };
     let mut document = object(json!({
         "shape": builder.shape,
         "data_type": builder.data_type.to_v3(),
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": outer}},
+        "chunk_grid": grid,
         "chunk_key_encoding": chunk_key_encoding(builder.chunk_key_encoding.as_ref()),
         "fill_value": fill,
         "codecs": codecs,
@@ -88,6 +96,9 @@ fn v2(builder: &ArrayBuilder) -> Result<ArrayDocuments, Error> {
     }
     if builder.dimension_names.is_some() {
         return refused("names of dimensions");
+    }
+    if builder.axis_chunks.is_some() {
+        return refused("chunks of different lengths");
     }
     if builder.serializer.is_some() {
         return refused("serializer");
@@ -112,7 +123,7 @@ fn v2(builder: &ArrayBuilder) -> Result<ArrayDocuments, Error> {
         Fill::Zeros => FillValue::zero(&builder.data_type).to_json_of(ZarrFormat::V2),
         Fill::Undefined => Value::Null,
     };
-    let filters = builder.filters.as_ref().filter(|filters| !filters.is_empty());
+    let filters = filters_v2(builder);
     let array = object(json!({
         "shape": builder.shape,
         "chunks": shapes(builder)?.1,
@@ -130,7 +141,10 @@ fn v2(builder: &ArrayBuilder) -> Result<ArrayDocuments, Error> {
 /// The shape of an inner chunk, where there are shards, and that of an object.
 fn shapes(builder: &ArrayBuilder) -> Result<(Option<Vec<u64>>, Vec<u64>), Error> {
     let inner = if matches!(builder.shards, Shards::None) { Inner::No } else { Inner::OfShards };
-    let guess = || chunk_shape(&builder.shape, builder.data_type.size_bytes(), inner);
+    // What elements of any length take zarr-python counts as one byte.
+    let is_variable = builder.data_type.is_variable_length();
+    let element_bytes = if is_variable { 1 } else { builder.data_type.size_bytes() };
+    let guess = || chunk_shape(&builder.shape, element_bytes, inner);
     let chunks = builder.chunk_shape.clone().unwrap_or_else(guess);
     let checked = |what: &str, shape: &[u64]| match shape.len() == builder.shape.len() && !shape.contains(&0)
     {
@@ -150,8 +164,18 @@ fn shapes(builder: &ArrayBuilder) -> Result<(Option<Vec<u64>>, Vec<u64>), Error>
     Ok((Some(chunks), shards))
 }
 
-/// Elements without a byte order have a codec without one.
-fn bytes_codec(data_type: &DataType, order: ByteOrder) -> Value {
+/// What makes bytes of elements. Those without a byte order have a codec without one.
+fn serializer(data_type: &DataType, order: ByteOrder) -> Value {
+    match data_type {
+        DataType::String => return json!({"name": "vlen-utf8", "configuration": {}}),
+        DataType::Bytes => return json!({"name": "vlen-bytes", "configuration": {}}),
+        DataType::Optional(inner) => {
+            let data = [serializer(inner, order)];
+            return json!({"name": "zarrs.optional", "configuration": {
+                "mask_codecs": [{"name": "packbits"}], "data_codecs": data}});
+        }
+        _ => {}
+    }
     if !data_type.needs_byte_order() {
         return json!({"name": "bytes"});
     }
@@ -161,8 +185,30 @@ fn bytes_codec(data_type: &DataType, order: ByteOrder) -> Value {
     }}})
 }
 
+/// The filters of a v2 array, of objects with what makes bytes of them; `None` where there are none.
+fn filters_v2(builder: &ArrayBuilder) -> Option<Vec<Value>> {
+    let mut filters = builder.filters.clone().unwrap_or_default();
+    let id = match builder.data_type {
+        DataType::String => Some("vlen-utf8"),
+        DataType::Bytes => Some("vlen-bytes"),
+        _ => None,
+    };
+    if let Some(id) = id {
+        let is_given = filters.iter().any(|filter| {
+            matches!(filter.get("id").and_then(Value::as_str), Some("vlen-utf8" | "vlen-bytes" | "json2"))
+        });
+        if !is_given {
+            filters.insert(0, json!({"id": id}));
+        }
+    }
+    (!filters.is_empty()).then_some(filters)
+}
+
 /// NumPy's name, in the order that the chunks are to have.
 fn data_type_v2(data_type: &DataType, order: ByteOrder) -> Result<Value, Error> {
+    if let DataType::String | DataType::Bytes = data_type {
+        return Ok(Value::from("|O"));
+    }
     let native = data_type.numpy();
     let kind = native.trim_start_matches(['<', '>']);
     let name = match order {

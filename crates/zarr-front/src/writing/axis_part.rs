@@ -1,5 +1,6 @@
 //! What a write puts into a box of elements along one axis.
 
+use super::axis_grid::AxisGrid;
 use super::listed_part::{AxisList, ListedPart};
 use super::stepped_part::SteppedPart;
 
@@ -18,19 +19,19 @@ pub(super) enum AxisPart<'a> {
 }
 
 impl WholeAxis {
-    /// Objects of `extent` elements each that the axis's elements lie in.
-    pub(super) fn object_count(&self, extent: u64) -> u64 {
+    /// Objects that the axis's elements lie in; where their lengths differ, those in between as well.
+    pub(super) fn object_count(&self, grid: AxisGrid<'_>) -> u64 {
         match self {
-            WholeAxis::Stepped(part) => part.object_count(extent),
+            WholeAxis::Stepped(part) => part.object_count(grid),
             WholeAxis::Listed(list) => list.object_count(),
         }
     }
 
-    /// The coordinate of one of those objects, and what lies in it.
-    pub(super) fn object(&self, number: u64, extent: u64) -> Option<(u64, AxisPart<'_>)> {
+    /// The coordinate of one of those objects, and what lies in it; `None` where nothing does.
+    pub(super) fn object(&self, number: u64, grid: AxisGrid<'_>) -> Option<(u64, AxisPart<'_>)> {
         match self {
             WholeAxis::Stepped(part) => {
-                part.object(number, extent).map(|(coordinate, part)| (coordinate, AxisPart::Stepped(part)))
+                part.object(number, grid).map(|(coordinate, part)| (coordinate, AxisPart::Stepped(part)))
             }
             WholeAxis::Listed(list) => {
                 list.object(number).map(|(coordinate, part)| (coordinate, AxisPart::Listed(part)))

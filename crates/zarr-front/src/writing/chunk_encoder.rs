@@ -1,6 +1,7 @@
 //! From elements to the stored bytes of one chunk.
 
 use super::axis_part::AxisPart;
+use super::chunk_form::ChunkForm;
 use super::elements::Spread;
 use super::listed_part::Pick;
 use super::options::EmptyChunks;
@@ -10,13 +11,16 @@ use crate::metadata::{ArrayMetadata, ZarrFormat};
 use crate::strided_copy::{CopyAxis, copy_box, is_repeated, repeat};
 use crate::{Error, ErrorKind};
 use bytes::Bytes;
-use swath_codecs::{Chain, Checksums, Picks, Scratch};
+use swath_codecs::{Picks, Scratch};
 
 /// What a write is of: an array, and the elements that are put into it.
 #[derive(Clone, Copy)]
 pub(super) struct Subject<'a> {
     pub(super) compiled: &'a Compiled,
+    /// One element; of those of any length its place.
     pub(super) fill: &'a [u8],
+    /// What that place is in.
+    pub(super) fill_content: &'a [u8],
     /// Whether chunks of nothing but the fill value are left out.
     pub(super) omits_empty: bool,
     pub(super) source: &'a Spread<'a>,
@@ -35,7 +39,9 @@ impl<'a> Subject<'a> {
         let is_defined = metadata.zarr_format() == ZarrFormat::V3
             || metadata.document().get("fill_value").is_some_and(|value| !value.is_null());
         let omits_empty = is_defined && empty_chunks == EmptyChunks::Omit;
-        Subject { compiled, fill: metadata.fill_value().bytes(), omits_empty, source, picks }
+        let fill_content = metadata.fill_value().bytes();
+        let fill = if compiled.variable.is_some() { &compiled.fill } else { fill_content };
+        Subject { compiled, fill, fill_content, omits_empty, source, picks }
     }
 }
 
@@ -43,17 +49,16 @@ impl<'a> Subject<'a> {
 pub(super) struct ChunkEncoder<'a> {
     pub(super) subject: Subject<'a>,
     pub(super) scratch: Scratch,
-    /// Compares checksums whatever the store does: damage that is passed over here would get a checksum of its own.
-    verifying: Chain,
-    chunk: Vec<u8>,
+    pub(super) form: ChunkForm,
+    pub(super) chunk: Vec<u8>,
     /// An object of before, for its memory.
     spare: Vec<u8>,
 }
 
 impl<'a> ChunkEncoder<'a> {
     pub(super) fn new(subject: Subject<'a>) -> ChunkEncoder<'a> {
-        let verifying = subject.compiled.chain.clone().with_checksums(Checksums::Verify);
-        ChunkEncoder { subject, scratch: Scratch::default(), verifying, chunk: Vec::new(), spare: Vec::new() }
+        let form = ChunkForm::new(subject.compiled);
+        ChunkEncoder { subject, scratch: Scratch::default(), form, chunk: Vec::new(), spare: Vec::new() }
     }
 
     /// Puts the stored bytes of a chunk that something is put into behind what `target` holds; `false` where it is not to be
@@ -64,29 +69,33 @@ impl<'a> ChunkEncoder<'a> {
         stored: Option<&[u8]>,
         target: &mut Vec<u8>,
     ) -> Result<bool, Error> {
-        let Subject { compiled, fill, omits_empty, .. } = self.subject;
-        let is_whole = placed.covers(&compiled.chunk_shape);
-        let chunk = match own_run(&self.subject, placed).filter(|_| is_whole) {
+        if self.form.variable.is_some() {
+            return self.encode_variable(placed, stored, target);
+        }
+        let Subject { fill, omits_empty, .. } = self.subject;
+        let ChunkForm { shape, chain, .. } = &self.form;
+        let is_whole = placed.covers(shape);
+        let chunk = match own_run(&self.subject, shape, placed).filter(|_| is_whole) {
             Some(run) => run,
             None => {
-                make_room(&mut self.chunk, compiled.chain.decoded_len());
+                make_room(&mut self.chunk, chain.decoded_len());
                 match stored.filter(|_| !is_whole) {
                     Some(stored) => {
-                        self.verifying.decode_into(stored, &mut self.chunk, &mut self.scratch)?;
+                        chain.decode_into(stored, &mut self.chunk, &mut self.scratch)?;
                     }
                     None if is_whole => {}
                     None => repeat(&mut self.chunk, fill),
                 }
-                put(&self.subject, placed, &mut self.chunk).ok_or_else(outside)?;
+                put(&self.subject, shape, placed, &mut self.chunk).ok_or_else(outside)?;
                 &self.chunk
             }
         };
         if omits_empty && is_repeated(chunk, fill) {
             return Ok(false);
         }
-        match compiled.chain.is_identity() {
+        match chain.is_identity() {
             true => target.extend_from_slice(chunk),
-            false => compiled.chain.encode_behind(chunk, target, &mut self.scratch)?,
+            false => chain.encode_behind(chunk, target, &mut self.scratch)?,
         }
         Ok(true)
     }
@@ -119,29 +128,33 @@ impl<'a> ChunkEncoder<'a> {
 
     /// The stored bytes of a chunk of nothing but the fill value.
     pub(super) fn fill_chunk(&mut self) -> Result<Vec<u8>, Error> {
-        let Subject { compiled, fill, .. } = self.subject;
-        make_room(&mut self.chunk, compiled.chain.decoded_len());
-        repeat(&mut self.chunk, fill);
         let mut object = self.spare();
-        compiled.chain.encode(&self.chunk, &mut object, &mut self.scratch)?;
+        if self.form.variable.is_some() {
+            self.encode_variable_fill(&mut object)?;
+            return Ok(object);
+        }
+        let chain = &self.form.chain;
+        make_room(&mut self.chunk, chain.decoded_len());
+        repeat(&mut self.chunk, self.subject.fill);
+        chain.encode(&self.chunk, &mut object, &mut self.scratch)?;
         Ok(object)
     }
 }
 
 /// Makes `chunk` so many bytes long; what they are is not defined. Memory that the system hands out as zeros is not filled
 /// with zeros once more.
-fn make_room(chunk: &mut Vec<u8>, len: usize) {
+pub(super) fn make_room(chunk: &mut Vec<u8>, len: usize) {
     if chunk.len() != len {
         *chunk = vec![0; len];
     }
 }
 
 /// The bytes of a whole chunk, where they lie in the source as they do in a chunk.
-fn own_run<'a>(subject: &Subject<'a>, placed: Placed<'_>) -> Option<&'a [u8]> {
+fn own_run<'a>(subject: &Subject<'a>, shape: &[u64], placed: Placed<'_>) -> Option<&'a [u8]> {
     let Placed::Box(parts) = placed else { return None };
-    let (compiled, source) = (subject.compiled, subject.source);
+    let source = subject.source;
     let (mut run, mut start) = (subject.fill.len(), source.first);
-    for ((part, stride), extent) in parts.iter().zip(&source.strides).zip(&compiled.chunk_shape).rev() {
+    for ((part, stride), extent) in parts.iter().zip(&source.strides).zip(shape).rev() {
         let AxisPart::Stepped(part) = part else { return None };
         let is_run = part.count == 1 || (part.step == 1 && *stride == run.cast_signed());
         if part.count != *extent || !is_run {
@@ -158,19 +171,19 @@ fn distance(number: u64, stride: isize) -> Option<isize> {
     isize::try_from(number).ok()?.checked_mul(stride)
 }
 
-/// Copies what is written of a chunk into its memory.
-fn put(subject: &Subject<'_>, placed: Placed<'_>, chunk: &mut [u8]) -> Option<()> {
+/// Copies what is written of a chunk of this shape into its memory.
+pub(super) fn put(subject: &Subject<'_>, shape: &[u64], placed: Placed<'_>, chunk: &mut [u8]) -> Option<()> {
     match placed {
-        Placed::Box(parts) => put_box(subject, parts, chunk),
-        Placed::Tiles(tiles) => tiles.iter().try_for_each(|tile| put_tile(subject, *tile, chunk)),
+        Placed::Box(parts) => put_box(subject, shape, parts, chunk),
+        Placed::Tiles(tiles) => tiles.iter().try_for_each(|tile| put_tile(subject, shape, *tile, chunk)),
     }
 }
 
-fn put_box(subject: &Subject<'_>, parts: &[AxisPart<'_>], chunk: &mut [u8]) -> Option<()> {
+fn put_box(subject: &Subject<'_>, shape: &[u64], parts: &[AxisPart<'_>], chunk: &mut [u8]) -> Option<()> {
     let (element, source) = (subject.fill.len(), subject.source);
     let mut axes = Vec::with_capacity(parts.len());
     let (mut stride, mut from, mut to) = (element, source.first, 0usize);
-    let each = parts.iter().zip(&source.strides).zip(&subject.compiled.chunk_shape);
+    let each = parts.iter().zip(&source.strides).zip(shape);
     for ((part, source_stride), extent) in each.rev() {
         let target_stride = stride.cast_signed();
         axes.push(match part {
@@ -197,13 +210,14 @@ fn put_box(subject: &Subject<'_>, parts: &[AxisPart<'_>], chunk: &mut [u8]) -> O
 }
 
 /// Copies the elements of a tile, in the order in which they are named: of those of one place, the last one counts.
-fn put_tile(subject: &Subject<'_>, tile: u64, chunk: &mut [u8]) -> Option<()> {
+fn put_tile(subject: &Subject<'_>, shape: &[u64], tile: u64, chunk: &mut [u8]) -> Option<()> {
     let (element, source) = (subject.fill.len(), subject.source);
     let stride = source.strides.first().copied().unwrap_or(0);
     for (range, number) in subject.picks?.runs(tile) {
         let count = usize::try_from(range.end.checked_sub(range.start)?).ok()?;
         let from = source.first.checked_add_signed(distance(number, stride)?)?;
-        let to = usize::try_from(range.start).ok()?.checked_mul(element)?;
+        let start = own_number(range.start, &subject.compiled.chunk_shape, shape);
+        let to = usize::try_from(start).ok()?.checked_mul(element)?;
         let target = chunk.get_mut(to..to.checked_add(count.checked_mul(element)?)?)?;
         match stride == element.cast_signed() {
             true => target.copy_from_slice(source.bytes.get(from..from.checked_add(target.len())?)?),
@@ -216,6 +230,22 @@ fn put_tile(subject: &Subject<'_>, tile: u64, chunk: &mut [u8]) -> Option<()> {
     Some(())
 }
 
-fn outside() -> Error {
+/// The number of an element of a chunk of this shape, which picks number as one of the longest chunks: they are the same where
+/// all chunks have one shape. A run of picks is one by either.
+fn own_number(mut number: u64, longest: &[u64], shape: &[u64]) -> u64 {
+    if longest == shape {
+        return number;
+    }
+    let (mut own, mut stride) = (0, 1);
+    for (long, extent) in longest.iter().zip(shape).rev() {
+        own += number % (*long).max(1) * stride;
+        number /= (*long).max(1);
+        stride *= extent;
+    }
+    own
+}
+
+#[cold]
+pub(super) fn outside() -> Error {
     Error::new(ErrorKind::Internal, "a write takes elements outside its source or its chunk")
 }

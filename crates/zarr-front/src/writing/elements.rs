@@ -1,6 +1,8 @@
 //! What is written: elements in memory, wherever each of them lies.
 
+use crate::data_type::PLACE_BYTES;
 use crate::strided_copy::{CopyAxis, copy_box};
+use crate::variable::VariableArrayData;
 use crate::{AxisKind, Error, ResolvedAxis};
 use std::borrow::Cow;
 
@@ -22,6 +24,8 @@ pub struct Elements<'a> {
     first: usize,
     shape: Vec<u64>,
     strides: Vec<isize>,
+    /// What the elements are places in, where they have lengths of their own.
+    content: Option<&'a [u8]>,
 }
 
 impl<'a> Elements<'a> {
@@ -42,7 +46,7 @@ impl<'a> Elements<'a> {
         }
         match run {
             Some(run) if run == bytes.len() => {
-                Ok(Elements { bytes, first: 0, shape: shape.to_vec(), strides })
+                Ok(Elements { bytes, first: 0, shape: shape.to_vec(), strides, content: None })
             }
             _ => Err(Error::invalid(format!(
                 "wanted the bytes of {shape:?} elements of {element_bytes} bytes, found {} bytes",
@@ -54,7 +58,18 @@ impl<'a> Elements<'a> {
     /// One element, which stands for as many as are wanted.
     #[must_use]
     pub fn one(element: &'a [u8]) -> Elements<'a> {
-        Elements { bytes: element, first: 0, shape: Vec::new(), strides: Vec::new() }
+        Elements { bytes: element, first: 0, shape: Vec::new(), strides: Vec::new(), content: None }
+    }
+
+    /// The elements of `data`, which lie at `places` in its bytes.
+    pub(super) fn of_places(places: &'a [u8], data: &'a VariableArrayData) -> Result<Elements<'a>, Error> {
+        let elements = Elements::new(places, data.shape(), PLACE_BYTES)?;
+        Ok(Elements { content: Some(data.as_bytes()), ..elements })
+    }
+
+    /// Whether they have lengths of their own.
+    pub(super) fn is_variable(&self) -> bool {
+        self.content.is_some()
     }
 
     /// Elements of `element_bytes` each anywhere in `bytes`: the first at `first`, neighbours `strides` bytes apart.
@@ -86,7 +101,7 @@ impl<'a> Elements<'a> {
                 bytes.len()
             )));
         }
-        Ok(Elements { bytes, first, shape: shape.to_vec(), strides: strides.to_vec() })
+        Ok(Elements { bytes, first, shape: shape.to_vec(), strides: strides.to_vec(), content: None })
     }
 
     /// Elements along each axis.
@@ -100,7 +115,8 @@ impl<'a> Elements<'a> {
     /// than the selection's must have one element.
     pub(super) fn spread(&self, axes: &[ResolvedAxis]) -> Result<Spread<'a>, Error> {
         let strides = self.strides_along(axes)?;
-        Ok(Spread { bytes: Cow::Borrowed(self.bytes), first: self.first, strides })
+        let content = self.content.unwrap_or_default();
+        Ok(Spread { bytes: Cow::Borrowed(self.bytes), first: self.first, strides, content })
     }
 
     /// The same for elements that are named one by one: broadcast to the shape that they are named in, and then one behind
@@ -111,6 +127,7 @@ impl<'a> Elements<'a> {
         let too_many = || Error::invalid("elements that this machine's memory cannot address");
         let (mut axes, mut run) = (Vec::with_capacity(shape.len()), element_bytes);
         let (mut is_run, mut is_one) = (true, true);
+        let content = self.content.unwrap_or_default();
         for (count, source_stride) in shape.iter().zip(strides).rev() {
             let (count, target_stride) =
                 (usize::try_from(*count).map_err(|_| too_many())?, run.cast_signed());
@@ -121,12 +138,12 @@ impl<'a> Elements<'a> {
         }
         if is_run || is_one {
             let strides = vec![if is_run { element_bytes.cast_signed() } else { 0 }];
-            return Ok(Spread { bytes: Cow::Borrowed(self.bytes), first: self.first, strides });
+            return Ok(Spread { bytes: Cow::Borrowed(self.bytes), first: self.first, strides, content });
         }
         axes.reverse();
         let mut bytes = vec![0; run];
         copy_box(axes, element_bytes, (self.bytes, self.first), (&mut bytes, 0)).ok_or_else(too_many)?;
-        Ok(Spread { bytes: Cow::Owned(bytes), first: 0, strides: vec![element_bytes.cast_signed()] })
+        Ok(Spread { bytes: Cow::Owned(bytes), first: 0, strides: vec![element_bytes.cast_signed()], content })
     }
 
     /// Bytes from one element to the next along each of these axes.
@@ -162,6 +179,8 @@ pub(super) struct Spread<'a> {
     /// Bytes from one element of the selection to the next, along each axis of the array; of elements that are named one by
     /// one, from one to the next.
     pub(super) strides: Vec<isize>,
+    /// What the elements are places in, where they have lengths of their own.
+    pub(super) content: &'a [u8],
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! What a write puts into a box of elements along one axis, by a list of them.
 
+use super::axis_grid::AxisGrid;
+
 /// A list of elements along an axis, sorted, each once: of those that are named more often, the last one counts, as in
 /// NumPy.
 #[derive(Debug)]
 pub(super) struct AxisList {
     picks: Vec<Pick>,
-    /// Elements of an object along the axis.
-    extent: u64,
-    /// The first pick of each object that has some.
-    starts: Vec<usize>,
+    /// Of each object that has some, its coordinate, where it begins along the axis, and its first pick.
+    starts: Vec<(u64, u64, usize)>,
 }
 
 /// An element of an axis, and which of the selection's it is.
@@ -27,17 +27,20 @@ pub(super) struct ListedPart<'a> {
 }
 
 impl AxisList {
-    /// A list of elements of an axis whose objects have `extent` each.
-    pub(super) fn new(elements: impl Iterator<Item = u64>, extent: u64) -> AxisList {
-        let extent = extent.max(1);
+    /// A list of elements of an axis that is cut into objects.
+    pub(super) fn new(elements: impl Iterator<Item = u64>, grid: AxisGrid<'_>) -> AxisList {
         let mut picks: Vec<Pick> =
             (0..).zip(elements).map(|(number, element)| Pick { element, number }).collect();
         picks.sort_by_key(|pick| (pick.element, std::cmp::Reverse(pick.number)));
         picks.dedup_by_key(|pick| pick.element);
-        let object = |pick: &Pick| pick.element / extent;
-        let is_first = |at: &usize| *at == 0 || object(&picks[at - 1]) != object(&picks[*at]);
-        let starts = (0..picks.len()).filter(is_first).collect();
-        AxisList { picks, extent, starts }
+        let mut starts: Vec<(u64, u64, usize)> = Vec::new();
+        for (at, pick) in picks.iter().enumerate() {
+            let object = grid.object_of(pick.element);
+            if starts.last().is_none_or(|(last, ..)| *last != object) {
+                starts.push((object, grid.elements(object).start, at));
+            }
+        }
+        AxisList { picks, starts }
     }
 
     /// Objects that the list has elements of.
@@ -48,11 +51,9 @@ impl AxisList {
     /// The coordinate of one of those objects, and what lies in it.
     pub(super) fn object(&self, number: u64) -> Option<(u64, ListedPart<'_>)> {
         let number = usize::try_from(number).ok()?;
-        let start = *self.starts.get(number)?;
-        let end = self.starts.get(number + 1).copied().unwrap_or(self.picks.len());
-        let picks = self.picks.get(start..end)?;
-        let coordinate = picks.first()?.element / self.extent;
-        Some((coordinate, ListedPart { picks, start: coordinate * self.extent }))
+        let (coordinate, start, first) = *self.starts.get(number)?;
+        let end = self.starts.get(number + 1).map_or(self.picks.len(), |(.., first)| *first);
+        Some((coordinate, ListedPart { picks: self.picks.get(first..end)?, start }))
     }
 }
 
@@ -86,7 +87,7 @@ mod tests {
         fn each_element_is_in_one_object_and_the_last_counts(
             elements in proptest::collection::vec(0u64..30, 0..20), extent in 1u64..9, cut in 1u64..9,
         ) {
-            let list = AxisList::new(elements.iter().copied(), extent);
+            let list = AxisList::new(elements.iter().copied(), AxisGrid::Even(extent));
             let expected: BTreeMap<u64, u64> = elements.iter().copied().zip(0..).collect();
             let mut found = Vec::new();
             for number in 0..list.object_count() {

@@ -3,6 +3,7 @@
 use super::at_once::each_at_once;
 use super::documents::change_document;
 use super::elements::Elements;
+use super::grid_document::extend_grid;
 use super::options::WriteOptions;
 use super::shape_lock::ShapeLock;
 use super::stored_object::delete;
@@ -180,5 +181,5 @@ fn set_shape(document: &mut Map<String, Value>, expected: &[u64], shape: &[u64])
         )));
     }
     document.insert("shape".to_owned(), Value::from(shape));
-    Ok(())
+    extend_grid(document, shape)
 }

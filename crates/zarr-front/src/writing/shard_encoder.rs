@@ -20,6 +20,8 @@ pub(super) struct ShardLayout {
     entry_bytes_max: Vec<u64>,
     /// The same of a whole shard.
     pub(super) shard_bytes_max: u64,
+    /// Elements have lengths of their own, and the metadata promises nothing of how many bytes a shard has.
+    is_variable: bool,
 }
 
 impl ShardLayout {
@@ -27,7 +29,7 @@ impl ShardLayout {
         let too_large = || Error::unsupported("writing a shard of more chunks than memory holds");
         let order = |level: &Level| morton_order(&level.entries, &level.frame()).ok_or_else(too_large);
         let orders = compiled.levels.iter().map(order).collect::<Result<Vec<_>, Error>>()?;
-        let mut bytes = compiled.chain.encoded_len_max();
+        let mut bytes = compiled.encoded_len_max;
         let mut entry_bytes_max = Vec::with_capacity(compiled.levels.len());
         for level in compiled.levels.iter().rev() {
             entry_bytes_max.push(bytes);
@@ -35,12 +37,16 @@ impl ShardLayout {
         }
         entry_bytes_max.reverse();
         let rank = compiled.chunk_shape.len();
-        Ok(ShardLayout { rank, orders, entry_bytes_max, shard_bytes_max: bytes })
+        let is_variable = compiled.variable.is_some();
+        Ok(ShardLayout { rank, orders, entry_bytes_max, shard_bytes_max: bytes, is_variable })
     }
 
     /// What the entries of a sound shard come to at most: what the metadata promises, or, where inner shards have gaps, as
     /// much as the shard itself.
     fn room(&self, shard: &Shard<'_>) -> u64 {
+        if self.is_variable {
+            return storage_len(shard.stored.map_or(0, <[u8]>::len));
+        }
         let entries = self.orders.get(shard.depth).map_or(0, |order| order.len() / self.rank.max(1));
         let promised = self.entry_bytes_max.get(shard.depth).copied().unwrap_or(0);
         let promised = promised.saturating_mul(storage_len(entries).max(1));
@@ -69,12 +75,15 @@ struct Entries {
     bytes: Vec<u8>,
     /// The number of an entry, where it starts in `bytes`, and how long it is.
     places: Vec<(u64, usize, usize)>,
+    /// How many of the bytes were copied as they were stored.
+    copied: u64,
 }
 
 impl Entries {
-    /// Adds the bytes of an entry that stays what it is, as long as all of them do not come to more than `room`.
+    /// Adds the bytes of an entry that stays what it is, as long as all such do not come to more than `room`.
     fn copy(&mut self, stored: &[u8], room: u64) -> Result<(), Error> {
-        if room < storage_len(self.bytes.len()).saturating_add(storage_len(stored.len())) {
+        self.copied = self.copied.saturating_add(storage_len(stored.len()));
+        if room < self.copied {
             let message = format!(
                 "the entries of a shard come to more than {room} bytes: some lie one above the other"
             );
@@ -146,7 +155,7 @@ fn encode_entries(
     let (rank, level) = (layout.rank, &compiled.levels[shard.depth]);
     let is_innermost = shard.depth + 1 == compiled.levels.len();
     let extents = level.entry_shape(&compiled.chunk_shape);
-    let mut found = Entries { bytes: encoder.spare(), places: Vec::new() };
+    let mut found = Entries { bytes: encoder.spare(), places: Vec::new(), copied: 0 };
     let mut entry = Entry::default();
     for place in range {
         let coordinates = order.get(place * rank..(place + 1) * rank).unwrap_or_default();

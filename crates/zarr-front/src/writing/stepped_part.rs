@@ -1,5 +1,6 @@
 //! What a write puts into a box of elements along one axis, at equal distances.
 
+use super::axis_grid::AxisGrid;
 use crate::ResolvedAxis;
 
 /// Elements `number..number + count` of a selection, along one axis: they lie at `first`, `first + step`, ... of a box (an
@@ -47,25 +48,31 @@ impl SteppedPart {
         self.count == len && (self.stride() == 1 || len == 1)
     }
 
-    /// Objects of `extent` elements each that the part lies in.
-    pub(super) fn object_count(&self, extent: u64) -> u64 {
+    /// Objects that the part lies in; where their lengths differ, those in between as well.
+    pub(super) fn object_count(&self, grid: AxisGrid<'_>) -> u64 {
         let Some(last) = self.count.checked_sub(1) else { return 0 };
-        if extent <= self.stride() {
+        if self.skips_objects(grid) {
             return self.count;
         }
-        (self.element(last) / extent).abs_diff(self.first / extent) + 1
+        grid.object_of(self.element(last)).abs_diff(grid.object_of(self.first)) + 1
     }
 
-    /// The coordinate of one of those objects, and what lies in it.
-    pub(super) fn object(&self, number: u64, extent: u64) -> Option<(u64, SteppedPart)> {
-        let coordinate = if extent <= self.stride() {
-            self.element(number) / extent
+    /// The coordinate of one of those objects, and what lies in it; `None` where nothing does.
+    pub(super) fn object(&self, number: u64, grid: AxisGrid<'_>) -> Option<(u64, SteppedPart)> {
+        let coordinate = if self.skips_objects(grid) {
+            grid.object_of(self.element(number))
         } else if self.step < 0 {
-            (self.first / extent).checked_sub(number)?
+            grid.object_of(self.first).checked_sub(number)?
         } else {
-            self.first / extent + number
+            grid.object_of(self.first) + number
         };
-        Some((coordinate, self.within(coordinate.checked_mul(extent)?, extent)?))
+        let elements = grid.elements(coordinate);
+        Some((coordinate, self.within(elements.start, elements.end - elements.start)?))
+    }
+
+    /// Whether each element lies in an object of its own.
+    fn skips_objects(&self, grid: AxisGrid<'_>) -> bool {
+        matches!(grid, AxisGrid::Even(extent) if extent <= self.stride())
     }
 
     fn element(&self, number: u64) -> u64 {
@@ -95,8 +102,8 @@ mod tests {
             let count = if step < 0 { count.min(first / step.unsigned_abs() + 1) } else { count };
             let whole = SteppedPart { number: 0, count, first, step };
             let mut found = Vec::new();
-            for number in 0..whole.object_count(extent) {
-                let (coordinate, part) = whole.object(number, extent).unwrap();
+            for number in 0..whole.object_count(AxisGrid::Even(extent)) {
+                let (coordinate, part) = whole.object(number, AxisGrid::Even(extent)).unwrap();
                 proptest::prop_assert!(part.first < extent && part.count != 0);
                 let covered = part.covers(extent);
                 let distinct: std::collections::BTreeSet<u64> =

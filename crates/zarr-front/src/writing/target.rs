@@ -1,5 +1,6 @@
 //! Where a write goes: a selection, checked against the array.
 
+use super::axis_grid::AxisGrid;
 use super::axis_part::WholeAxis;
 use super::elements::{Elements, Spread};
 use super::listed_part::AxisList;
@@ -99,9 +100,14 @@ impl Target {
         for list in lists {
             let length = array.shape()[list.axis];
             let elements = list.indices.iter().map(|index| at(*index, length));
-            whole[list.axis] = WholeAxis::Listed(AxisList::new(elements, extents[list.axis]));
+            let grid = AxisGrid::new(&inner.compiled, list.axis, extents[list.axis]);
+            whole[list.axis] = WholeAxis::Listed(AxisList::new(elements, grid));
         }
-        let counts = whole.iter().zip(extents).map(|(axis, extent)| axis.object_count(*extent)).collect();
+        let each = whole.iter().zip(extents).enumerate();
+        let count = |(number, (axis, extent)): (usize, (&WholeAxis, &u64))| {
+            axis.object_count(AxisGrid::new(&inner.compiled, number, *extent))
+        };
+        let counts = each.map(count).collect();
         Objects::Boxes { axes: whole, counts }
     }
 }

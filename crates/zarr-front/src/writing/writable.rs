@@ -1,6 +1,7 @@
 //! What can be written: checked ahead of any request.
 
-use crate::{Array, DataType, Error, Store};
+use super::elements::Elements;
+use crate::{Array, Error, Store};
 
 impl Store {
     /// `Unsupported` of archives and references: what is written there would lie beside their keys, where no reader looks.
@@ -15,10 +16,9 @@ impl Store {
 }
 
 impl Array {
-    /// `Unsupported` where the store, or what elements are, cannot be written.
+    /// `Unsupported` where the store cannot be written to, or elements are stored in a foreign byte order.
     pub(super) fn require_writable(&self) -> Result<(), Error> {
         self.store().require_writable(self.path())?;
-        require_elements(self.data_type()).map_err(|error| error.with_object(&self.name()))?;
         if !self.inner.compiled.foreign.is_empty() {
             let message =
                 "writing structures of which fields are stored in the other byte order than this machine's";
@@ -26,14 +26,16 @@ impl Array {
         }
         Ok(())
     }
-}
 
-/// `Unsupported` where elements are none that are written: of any length, or missing.
-pub(super) fn require_elements(data_type: &DataType) -> Result<(), Error> {
-    match data_type {
-        DataType::String | DataType::Bytes | DataType::Optional(_) => {
-            Err(Error::unsupported(format!("writing arrays of data type `{data_type}`")))
+    /// `Unsupported` for bytes of elements of a fixed size in an array of elements of any length.
+    pub(super) fn require_kind(&self, source: &Elements<'_>) -> Result<(), Error> {
+        if source.is_variable() || !self.data_type().is_variable_length() {
+            return Ok(());
         }
-        _ => Ok(()),
+        let message = format!(
+            "writing elements of data type `{}` as bytes of a fixed size: `write_variable` writes them",
+            self.data_type()
+        );
+        Err(Error::unsupported(message).with_object(&self.name()))
     }
 }

@@ -1,7 +1,9 @@
 //! Writing a selection: object by object, encoded on several threads.
 
+use super::axis_grid::AxisGrid;
 use super::axis_part::AxisPart;
 use super::chunk_encoder::{ChunkEncoder, Subject};
+use super::chunk_form::ChunkForm;
 use super::contention::{TRIES_MAX, pause};
 use super::elements::{Elements, Spread};
 use super::object_locks::ObjectLocks;
@@ -71,6 +73,7 @@ impl Array {
         options: &WriteOptions<'_>,
     ) -> Result<(), Error> {
         self.require_writable()?;
+        self.require_kind(source)?;
         let spread = target.spread(source, self.data_type().size_bytes());
         let spread = spread.map_err(|error| error.with_object(&self.name()))?;
         if target.is_empty()? {
@@ -98,6 +101,8 @@ struct Write<'a> {
 /// How much is written of what lies in the array of an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seen {
+    /// All, and nothing of the object lies beyond the array.
+    Entire,
     Whole,
     InPart,
 }
@@ -122,9 +127,6 @@ impl<'a> Write<'a> {
         let inner = &array.inner;
         if array.fields.is_some() {
             return Err(Error::unsupported("writing to some fields of elements"));
-        }
-        if !inner.metadata.has_regular_grid() {
-            return Err(Error::unsupported("writing into chunks of different shapes (grid `rectilinear`)"));
         }
         let objects = target.objects(array);
         let object_count = match &objects {
@@ -173,6 +175,7 @@ impl<'a> Write<'a> {
         let element = storage_len(self.subject.fill.len());
         // What was stored, what is written, and a chunk before and after it is encoded.
         let bytes = object_elements.saturating_mul(element).saturating_mul(3).max(1);
+        let bytes = bytes.saturating_add(self.content_bytes(object_elements).saturating_mul(3));
         let fit = storage_len(limits.in_flight_bytes_max) / bytes;
         let most = match self.array.inner.store.is_remote() {
             true => limits.lanes.max(REMOTE_OBJECTS),
@@ -182,6 +185,13 @@ impl<'a> Write<'a> {
         let objects = usize::try_from(objects).unwrap_or(1);
         let each = if self.layout.is_some() { (limits.lanes / objects).max(1) } else { 1 };
         Threads { objects, each }
+    }
+
+    /// What elements of any length come to in an object, as far as those that are written tell.
+    fn content_bytes(&self, object_elements: u64) -> u64 {
+        let source = self.subject.source;
+        let count = storage_len((source.bytes.len() / self.subject.fill.len().max(1)).max(1));
+        (storage_len(source.content.len()) / count).saturating_mul(object_elements)
     }
 
     /// Writes objects until there are none left, or one fails.
@@ -212,10 +222,18 @@ impl<'a> Write<'a> {
                 let (extents, mut coordinates) = (inner.metadata.chunk_shape(), vec![0; axes.len()]);
                 unravel(number, counts, &mut coordinates);
                 let mut parts: Vec<AxisPart<'_>> = Vec::with_capacity(axes.len());
-                for ((axis, coordinate), extent) in axes.iter().zip(&mut coordinates).zip(extents) {
-                    let part;
-                    (*coordinate, part) = axis.object(*coordinate, *extent).ok_or_else(outside)?;
-                    parts.push(part);
+                let each = axes.iter().zip(&mut coordinates).zip(extents).enumerate();
+                for (number, ((axis, coordinate), extent)) in each {
+                    let grid = AxisGrid::new(&inner.compiled, number, *extent);
+                    match axis.object(*coordinate, grid) {
+                        Some((found, part)) => {
+                            *coordinate = found;
+                            parts.push(part);
+                        }
+                        // Steps may pass over short chunks.
+                        None if matches!(grid, AxisGrid::Edges(_)) => return Ok(()),
+                        None => return Err(outside()),
+                    }
                 }
                 self.replace_object(&coordinates, Placed::Box(&parts), encoders)
             }
@@ -235,13 +253,22 @@ impl<'a> Write<'a> {
         encoders: &mut [ChunkEncoder<'_>],
     ) -> Result<(), Error> {
         let inner = &self.array.inner;
-        let extents = inner.metadata.chunk_shape();
-        let each = inner.metadata.shape().iter().zip(coordinates).zip(extents);
-        let valid: Vec<u64> = each
-            .map(|((length, at), extent)| length.saturating_sub(at.saturating_mul(*extent)).min(*extent))
-            .collect();
+        let (mut extents, mut valid) = (Vec::new(), Vec::new());
+        let each = inner.metadata.shape().iter().zip(coordinates).zip(inner.metadata.chunk_shape());
+        for (axis, ((length, at), extent)) in each.enumerate() {
+            let elements = AxisGrid::new(&inner.compiled, axis, *extent).elements(*at);
+            extents.push(elements.end - elements.start);
+            valid.push(elements.end.min(*length).saturating_sub(elements.start));
+        }
         let object = inner.chunk_object(coordinates);
-        let seen = if placed.covers(&valid) { Seen::Whole } else { Seen::InPart };
+        let seen = match (placed.covers(&extents), placed.covers(&valid)) {
+            (true, _) => Seen::Entire,
+            (false, true) => Seen::Whole,
+            (false, false) => Seen::InPart,
+        };
+        if let Some(form) = ChunkForm::at(&inner.compiled, coordinates)? {
+            encoders.iter_mut().for_each(|encoder| encoder.form = form.clone());
+        }
         self.replace_with(&object, placed, seen, encoders).map_err(|error| error.with_object(&object.key))
     }
 
@@ -253,7 +280,7 @@ impl<'a> Write<'a> {
         encoders: &mut [ChunkEncoder<'_>],
     ) -> Result<(), Error> {
         let _alone = self.locks.lock_chunk(object);
-        if placed.covers(self.array.inner.metadata.chunk_shape()) {
+        if seen == Seen::Entire {
             return match self.encode(placed, None, encoders)? {
                 Some(bytes) => self.store(object, bytes, None, encoders).map(|_| ()),
                 None => delete(object),

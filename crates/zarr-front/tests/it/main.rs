@@ -39,6 +39,7 @@ mod round_trips;
 mod stretches;
 mod validation;
 mod variable;
+mod variable_writing;
 mod writing;
 mod writing_picks;
 mod writing_together;

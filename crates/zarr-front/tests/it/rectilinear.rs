@@ -2,11 +2,16 @@
 
 use crate::oracle::{engine, narrow_engine};
 use crate::picks::{Numbers, Wanted, mask, orthogonal, points};
+use crate::writing::{Dice, Oracle, seeds, selection};
+use crate::writing_picks::{numbers, picked};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use swath_codecs::{Chain, ChunkLayout, Codec, Element, NumberType, Scratch};
 use swath_ioengine::MemoryMedium;
-use swath_zarr_front::{Array, DecodedCache, ErrorKind, Selection, Store};
+use swath_zarr_front::{
+    Array, ArrayBuilder, AxisChunks, DataType, DecodedCache, Elements, ErrorKind, Selection, Store,
+    ValidateOptions, WriteOptions,
+};
 
 /// An array of 16-bit numbers, each the number of its element but for those that are not stored.
 struct Case {
@@ -214,4 +219,69 @@ fn what_no_grid_is_is_refused() {
     let memory = grid(&json!([[[1, 1_u64 << 60], 2]]), &codecs, &[1 << 60]);
     let array = Array::open_in(&Store::memory(&memory), "").unwrap();
     assert_eq!(array.read_variable(&"1000000000000".parse().unwrap()).unwrap().strings().unwrap(), ["-"]);
+}
+
+#[test]
+fn what_is_written_into_uneven_chunks_is_read() {
+    for seed in seeds(300) {
+        let mut dice = Dice::new(seed);
+        let memory = MemoryMedium::new();
+        let store = Store::memory(&memory);
+        let rank = usize::try_from(1 + dice.below(3)).unwrap();
+        let lengths: Vec<Vec<u64>> =
+            (0..rank).map(|_| (0..1 + dice.below(4)).map(|_| 1 + dice.below(5)).collect()).collect();
+        let shape: Vec<u64> = lengths
+            .iter()
+            .map(|lengths| lengths.iter().sum::<u64>() - dice.below(*lengths.last().unwrap()))
+            .collect();
+        let builder = ArrayBuilder::new(&shape, DataType::UInt16)
+            .axis_chunks(lengths.iter().cloned().map(AxisChunks::Listed));
+        let builder = match dice.below(3) {
+            0 => builder.compressors([]),
+            1 => {
+                let order: Vec<usize> = (0..rank).rev().collect();
+                builder.filters([json!({"name": "transpose", "configuration": {"order": order}})])
+            }
+            _ => builder,
+        };
+        let array = builder.create(&store, "a").unwrap();
+        let (numbers, mut oracle) = (numbers(&array), Oracle::of(&array));
+        for round in 0..1 + dice.below(4) {
+            let selection = match dice.one_in(2) {
+                true => picked(&mut dice, array.shape(), &[0]),
+                false => selection(&mut dice, array.shape()),
+            };
+            let read = numbers.read(&selection).unwrap();
+            let (words, _) = read.as_bytes().as_chunks();
+            let places: Vec<usize> =
+                words.iter().map(|word| usize::try_from(u64::from_ne_bytes(*word)).unwrap()).collect();
+            let value =
+                |number: usize| u16::try_from(1 + number % 60_000).unwrap() + u16::try_from(round).unwrap();
+            let data: Vec<u8> = (0..places.len()).flat_map(|number| value(number).to_ne_bytes()).collect();
+            let elements = Elements::new(&data, read.shape(), 2).unwrap();
+            array.write_from(&selection, &elements, &WriteOptions::default()).unwrap();
+            for (number, place) in places.into_iter().enumerate() {
+                oracle.bytes[2 * place..][..2].copy_from_slice(&value(number).to_ne_bytes());
+            }
+            let found = array.read(&Selection::all()).unwrap();
+            assert!(
+                found.as_bytes() == oracle.bytes,
+                "seed {seed}: {selection} of {lengths:?} and {shape:?}"
+            );
+        }
+        let mut damages = 0;
+        let validated = array.validate(&ValidateOptions::default(), &mut |_| damages += 1).unwrap();
+        assert_eq!((damages, validated.damages), (0, 0), "seed {seed}");
+        let mut added = array.shape().to_vec();
+        added[0] = 1 + dice.below(5);
+        let data = vec![1; 2 * usize::try_from(added.iter().product::<u64>()).unwrap()];
+        let elements = Elements::new(&data, &added, 2).unwrap();
+        let grown = array.append(0, &elements, &WriteOptions::default()).unwrap();
+        oracle.bytes.extend(&data);
+        assert!(grown.read(&Selection::all()).unwrap().as_bytes() == oracle.bytes, "seed {seed}");
+        let zeros: String = (0..rank).map(|_| "/0").collect();
+        memory.put(&format!("a/c{zeros}"), &b"x"[..]);
+        let validated = grown.validate(&ValidateOptions::default(), &mut |_| damages += 1).unwrap();
+        assert_eq!((damages, validated.damages), (1, 1), "seed {seed}");
+    }
 }

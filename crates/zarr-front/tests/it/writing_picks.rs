@@ -28,7 +28,7 @@ fn mask(dice: &mut Dice, count: u64) -> Arc<[bool]> {
 }
 
 /// Any selection that is not by integers and slices alone.
-fn picked(dice: &mut Dice, shape: &[u64], grid: &[u64]) -> Selection {
+pub(crate) fn picked(dice: &mut Dice, shape: &[u64], grid: &[u64]) -> Selection {
     let count: u64 = shape.iter().product();
     match dice.below(4) {
         0 if count != 0 && !shape.is_empty() => {
@@ -66,7 +66,7 @@ fn picked(dice: &mut Dice, shape: &[u64], grid: &[u64]) -> Selection {
 }
 
 /// An array of the same shape and grid that holds the number of each element: reading it tells where a selection's are.
-fn numbers(array: &Array) -> Array {
+pub(crate) fn numbers(array: &Array) -> Array {
     let store = Store::memory(&MemoryMedium::new());
     let chunks = array.metadata().chunk_shape();
     let numbers = ArrayBuilder::new(array.shape(), DataType::UInt64).chunk_shape(chunks).create(&store, "");

@@ -1,0 +1,90 @@
+"""Arrays whose chunks differ in length: made, written to and grown, with NumPy and zarr-python as oracles."""
+
+import json
+
+import numpy as np
+import pytest
+import swath
+import zarr
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+
+@pytest.fixture(autouse=True)
+def rectilinear():
+    with zarr.config.set({"array.rectilinear_chunks": True}):
+        yield
+
+
+def grid(folder):
+    return json.loads((folder / "zarr.json").read_text())["chunk_grid"]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+@given(data=st.data())
+def test_what_is_written_reads_as_numpy_has_it(data, tmp_path_factory):
+    draw, folder = data.draw, tmp_path_factory.mktemp("rectilinear")
+    rank = draw(st.integers(1, 3))
+    chunks = [draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)) for _ in range(rank)]
+    # zarr-python takes lists only that come to the axis exactly.
+    shape = tuple(sum(axis) for axis in chunks)
+    if rank != 1 and draw(st.booleans()):
+        chunks[-1] = draw(st.integers(1, 4))
+    text = draw(st.booleans())
+    options = {
+        "shape": shape,
+        "dtype": str if text else "i4",
+        "chunks": chunks,
+        "fill_value": "7" if text else 7,
+    }
+    array = swath.create_array(folder / "a", **options)
+    zarr.create_array(folder / "z", **options)
+    assert grid(folder / "a") == grid(folder / "z")
+    oracle = np.full(shape, 7)
+
+    def given_as(value):
+        return np.asarray(value).astype(np.dtypes.StringDType()) if text else value
+
+    for number in range(draw(st.integers(1, 4))):
+        index = tuple(
+            slice(
+                *sorted((draw(st.integers(0, length)), draw(st.integers(0, length)))), draw(st.integers(1, 3))
+            )
+            for length in shape
+        )
+        value = np.arange(oracle[index].size).reshape(oracle[index].shape) + 100 * number
+        way = draw(st.sampled_from(["basic", "oindex", "mask"]))
+        if way == "basic":
+            array[index] = given_as(value)
+            oracle[index] = value
+        elif way == "oindex":
+            rows = draw(st.permutations(range(shape[0])))[: draw(st.integers(1, shape[0]))]
+            index = (list(rows), *index[1:])
+            value = np.arange(oracle[index].size).reshape(oracle[index].shape) + 100 * number
+            array.oindex[index] = given_as(value)
+            oracle[index] = value
+        else:
+            mask = np.array(
+                draw(st.lists(st.booleans(), min_size=oracle.size, max_size=oracle.size))
+            ).reshape(shape)
+            value = np.arange(mask.sum()) + 100 * number
+            array.vindex[mask] = given_as(value)
+            oracle[mask] = value
+        assert np.array_equal(array[...].astype("i8"), oracle)
+    assert np.array_equal(zarr.open_array(folder / "a")[...].astype("i8"), oracle)
+    added = np.full((draw(st.integers(1, 5)), *shape[1:]), 9)
+    array.append(given_as(added))
+    zarr.open_array(folder / "z", mode="r+").append(given_as(added))
+    oracle = np.concatenate([oracle, added])
+    assert grid(folder / "a") == grid(folder / "z")
+    assert np.array_equal(swath.open_array(folder / "a")[...].astype("i8"), oracle)
+    assert np.array_equal(zarr.open_array(folder / "a")[...].astype("i8"), oracle)
+
+
+def test_what_is_no_grid_is_refused(tmp_path):
+    for chunks in ([[1, 2]], [[1, 2], [3], [4]], [[0, 3], [4]]):
+        with pytest.raises(swath.InvalidError):
+            swath.create_array(tmp_path / "a", shape=(4, 4), dtype="i2", chunks=chunks)
+    with pytest.raises(swath.UnsupportedError, match="rectilinear"):
+        swath.create_array(tmp_path / "a", shape=(4, 4), dtype="i2", chunks=[[1, 3], 4], shards=(4, 4))
+    assert not any((tmp_path / "a").iterdir())
