@@ -81,12 +81,13 @@ pub(crate) struct MergePolicy {
 }
 
 impl MergePolicy {
-    /// The policy as a window asks for it.
-    pub(crate) fn with_merging(self, merging: Merging) -> MergePolicy {
+    /// Makes the policy what a window asks for.
+    #[inline]
+    pub(crate) fn merge(&mut self, merging: Merging) {
         match merging {
-            Merging::ByCost => self,
-            Merging::Across(gap_bytes_max) => MergePolicy { gap_bytes_max, bridged: None, ..self },
-            Merging::Never => MergePolicy { merged_parts_max: 1, ..self },
+            Merging::ByCost => {}
+            Merging::Across(bytes) => (self.gap_bytes_max, self.bridged) = (bytes, None),
+            Merging::Never => self.merged_parts_max = 1,
         }
     }
 }

@@ -60,6 +60,7 @@ impl<T> PerProcess<T> {
     }
 
     /// This process's value, where it was made.
+    #[cfg(any(feature = "cache", feature = "cloud", test))]
     pub(crate) fn made(&self) -> Option<&T> {
         let mut node = &self.first;
         for _ in 0..fork::generation() {

@@ -174,11 +174,11 @@ impl Lane {
         let lends = self.stations[station].lends();
         let alignment = window.alignment();
         let limits = &self.shared.config.limits;
-        let policy = match medium {
+        let mut policy = match medium {
             None => remote_policy(&cost, limits, bridged_share(&window, limits)),
             Some(_) => local_policy(&cost, limits, lends, alignment),
         };
-        let policy = policy.with_merging(window.memory.storage.merging);
+        policy.merge(window.memory.storage.merging);
         let split_bytes = policy.split_bytes;
         let at_once = locate(&mut window, lends, policy.split_bytes);
         self.split_plan.clear();

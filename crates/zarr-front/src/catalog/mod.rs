@@ -5,6 +5,10 @@
 //! engine merges as those of any object: `contained_reads.rs`.
 
 mod fetch;
+#[cfg_attr(
+    not(feature = "icechunk"),
+    expect(dead_code, reason = "without the feature, repositories are only named and refused")
+)]
 pub(crate) mod icechunk;
 mod key_reads;
 mod listing;
