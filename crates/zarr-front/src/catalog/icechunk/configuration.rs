@@ -51,6 +51,9 @@ struct FlexMap<'a> {
     keys_width: u64,
 }
 
+/// Keys of a map that is searched, at most: many values may share a map, and each would be searched through.
+const KEYS_MAX: u64 = 256;
+
 const KIND_TEXT: u8 = 5;
 const KIND_MAP: u8 = 9;
 
@@ -65,6 +68,9 @@ impl<'a> FlexMap<'a> {
 
     /// The value of a key.
     fn get(&self, key: &str) -> Option<FlexValue<'a>> {
+        if KEYS_MAX < self.len {
+            return None;
+        }
         let is_it = |number: &u64| self.key_is(*number, key.as_bytes()) == Some(true);
         self.value((0..self.len).find(is_it)?)
     }

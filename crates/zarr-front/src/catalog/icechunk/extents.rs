@@ -11,9 +11,12 @@ pub(super) struct ManifestParts {
     ends: Vec<u32>,
 }
 
+/// Axes that are looked at, at most: as many as arrays have.
+const AXES_MAX: usize = 32;
+
 impl ManifestParts {
     pub(super) fn new(mut parts: Vec<ManifestRef>) -> ManifestParts {
-        let rank = parts.iter().map(|part| part.extents.len()).max().unwrap_or(0);
+        let rank = parts.iter().map(|part| part.extents.len()).max().unwrap_or(0).min(AXES_MAX);
         let starts_of = |axis: usize| {
             let mut starts: Vec<u32> = parts.iter().map(|part| start(part, axis)).collect();
             starts.sort_unstable();
