@@ -88,3 +88,13 @@ def test_what_is_no_grid_is_refused(tmp_path):
     with pytest.raises(swath.UnsupportedError, match="rectilinear"):
         swath.create_array(tmp_path / "a", shape=(4, 4), dtype="i2", chunks=[[1, 3], 4], shards=(4, 4))
     assert not any((tmp_path / "a").iterdir())
+
+
+def test_a_shape_that_no_codec_takes_is_not_stored(tmp_path):
+    compressors = {"name": "blosc", "configuration": {"cname": "lz4", "clevel": 1, "shuffle": "noshuffle"}}
+    array = swath.create_array(tmp_path, shape=(10,), dtype="i1", chunks=[[3, 7]], compressors=[compressors])
+    array[:] = 4
+    with pytest.raises(swath.SwathError):
+        array.resize(3 * 10**9)
+    assert swath.open_array(tmp_path).shape == (10,)
+    assert (swath.open_array(tmp_path)[:] == 4).all()

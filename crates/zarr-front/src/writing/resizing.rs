@@ -137,7 +137,8 @@ impl Array {
         }
         let document = change_document(self.store(), &self.document_key(), |document| {
             set_shape(document, own, shape)?;
-            self.metadata_of(document.clone()).map(|_| ())
+            // What cannot be opened again is not stored.
+            self.with_metadata(self.metadata_of(document.clone())?).map(|_| ())
         })?;
         self.with_metadata(self.metadata_of(document)?)
     }
