@@ -33,25 +33,27 @@ pub(crate) fn given(
 /// strings, which would make `"None"` of None.
 fn as_array<'py>(py: Python<'py>, opened: &Opened, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let numpy = py.import("numpy")?;
-    let asarray = |dtype: &Bound<'py, PyAny>| {
+    let asarray = |value: &Bound<'py, PyAny>, dtype: &Bound<'py, PyAny>| {
         let options = PyDict::new(py);
         options.set_item(intern!(py, "dtype"), dtype)?;
         numpy.call_method(intern!(py, "asarray"), (value,), Some(&options))
     };
     if opened.array.data_type() != &DataType::String {
-        return asarray(opened.dtype(py)?.as_any());
+        return asarray(value, opened.dtype(py)?.as_any());
     }
-    let kind = match value.getattr_opt(intern!(py, "dtype"))? {
-        Some(dtype) => dtype.getattr(intern!(py, "kind"))?.extract::<String>()?,
-        None => "O".to_owned(),
-    };
-    if kind != "O" {
-        return asarray(opened.dtype(py)?.as_any());
+    let mut value = value.clone();
+    if let Some(dtype) = value.getattr_opt(intern!(py, "dtype"))? {
+        // Strings that may be missing: what is missing is none.
+        if dtype.hasattr(intern!(py, "na_object"))? {
+            value = value.call_method1(intern!(py, "astype"), ("O",))?;
+        } else if dtype.getattr(intern!(py, "kind"))?.extract::<String>()? != "O" {
+            return asarray(&value, opened.dtype(py)?.as_any());
+        }
     }
     let options = PyDict::new(py);
     options.set_item(intern!(py, "coerce"), false)?;
     let strict = numpy.getattr("dtypes")?.call_method("StringDType", (), Some(&options))?;
-    asarray(&strict)
+    asarray(&value, &strict)
 }
 
 /// The elements so far.

@@ -202,3 +202,13 @@ def test_what_may_be_missing_is_written(tmp_path, inner):
     array[4] = np.array((True, value), dtype=array.dtype)
     array.append(values)
     assert array[...]["is_present"].tolist() == [False, True, False, False, True, True, False]
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_strings_that_are_missing_are_no_text(tmp_path, missing):
+    array = swath.create_array(tmp_path, shape=(3,), dtype=str)
+    dtype = np.dtypes.StringDType(na_object=missing)
+    array[:] = np.array(["a", "b", "c"], dtype=dtype)
+    with pytest.raises((TypeError, ValueError)):
+        array[:] = np.array(["x", missing, "z"], dtype=dtype)
+    assert list(array[:]) == ["a", "b", "c"]
