@@ -154,10 +154,13 @@ impl Delivery {
         for (number, (shape, is_scalar)) in shapes.iter().zip(&self.scalars).enumerate() {
             let result = match errors.remove(&number) {
                 Some(error) => raised(py, &error).into_value(py).into_bound(py).into_any(),
-                None => ndarray.call1((PyTuple::new(py, shape)?, &dtype, &memory, offset))?,
+                None => {
+                    let array = ndarray.call1((PyTuple::new(py, shape)?, &dtype, &memory, offset))?;
+                    let is_scalar = *is_scalar && shape.is_empty();
+                    if is_scalar { array.get_item(PyTuple::empty(py))? } else { array }
+                }
             };
-            let is_scalar = *is_scalar && shape.is_empty() && !errors.contains_key(&number);
-            results.append(if is_scalar { result.get_item(PyTuple::empty(py))? } else { result })?;
+            results.append(result)?;
             offset += shape.iter().product::<u64>() * element_bytes;
         }
         Ok(results)

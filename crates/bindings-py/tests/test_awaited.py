@@ -325,3 +325,28 @@ def test_checksums(tmp_path):
     sound, damaged = asyncio.run(main())
     np.testing.assert_array_equal(sound, [0, 1, 2, 3])
     assert isinstance(damaged, swath.CorruptError)
+
+
+def test_a_scalar_that_fails_leaves_the_others_alone(tmp_path):
+    zarr.create_array(tmp_path / "x", shape=(), dtype="i4", compressors=None)[...] = 5
+    (tmp_path / "x" / "c").write_bytes(b"x")
+    array = swath.open_array(tmp_path / "x").async_array
+
+    async def main():
+        return await asyncio.gather(array.getitem(()), array.getitem(...), return_exceptions=True)
+
+    for failed in asyncio.run(main()):
+        assert isinstance(failed, swath.CorruptError)
+
+
+def test_loops_that_take_turns_on_one_thread(stored):
+    array = swath.open_array(stored).async_array
+    first = asyncio.new_event_loop()
+
+    async def begin():
+        return asyncio.ensure_future(array.getitem(1))
+
+    task = first.run_until_complete(begin())
+    np.testing.assert_array_equal(asyncio.run(array.getitem(2)), VALUES[2])
+    np.testing.assert_array_equal(first.run_until_complete(asyncio.wait_for(task, 30)), VALUES[1])
+    first.close()

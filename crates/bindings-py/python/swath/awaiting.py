@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, Protocol, cast
 
 from swath import _swath
@@ -213,7 +214,7 @@ class _Turns(threading.local):
     def current(self) -> Loop:
         key, make = _running()
         if self.key is not key or self.loop is None:
-            # What an earlier loop of this thread did not start has nobody who waits.
+            # An earlier loop of this thread may go on: what it is to start is in what it is to call.
             self.key, self.loop, self.batches = key, make(), {}
         return self.loop
 
@@ -222,12 +223,13 @@ class _Turns(threading.local):
         batch = self.batches.get(id(array))
         if batch is None:
             if not self.batches:
-                loop.soon(self._start)
+                loop.soon(partial(self._start, self.batches))
             batch = self.batches[id(array)] = _Batch(loop, array)
         return batch
 
-    def _start(self) -> None:
-        batches, self.batches = self.batches, {}
+    def _start(self, batches: dict[int, _Batch]) -> None:
+        if self.batches is batches:
+            self.batches = {}
         for batch in batches.values():
             batch.start({})
 
@@ -252,11 +254,20 @@ async def read_together(
     batch = _Batch(_turns.current(), array)
     waiters = [batch.add(request) for request in requests]
     batch.start(conversion)
+    results, failed = [], None
     try:
-        return [await waiter.wait() for waiter in waiters]
+        for waiter in waiters:
+            # Each is looked at, so that no loop complains of what nobody looked at.
+            try:
+                results.append(await waiter.wait())
+            except Exception as error:
+                failed = failed or error
     finally:
         for _ in waiters:
             batch.leave()
+    if failed is not None:
+        raise failed
+    return results
 
 
 async def in_thread[T](function: Callable[[], T]) -> T:
