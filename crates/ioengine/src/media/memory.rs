@@ -135,6 +135,8 @@ impl LocalMedium for Memory {
         let mut objects = lock(&self.objects);
         check_condition(condition, objects.get(key).map(|object| &object.identity))?;
         let identity = Identity::Version(self.writes.fetch_add(1, Ordering::Relaxed));
+        // Of its own: what was written may lie in more memory than it takes.
+        let bytes = Bytes::copy_from_slice(&bytes);
         objects.insert(Arc::from(key), MemoryObject { bytes, identity: identity.clone() });
         Ok(Some(identity))
     }
