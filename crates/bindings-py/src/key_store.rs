@@ -7,7 +7,8 @@ use crate::read::detached;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use std::sync::OnceLock;
+use std::os::unix::fs::MetadataExt;
+use std::sync::{Mutex, PoisonError};
 use swath::ioengine::Entry;
 use swath::{Error, ErrorKind, KeyPut, KeyRange, Store};
 
@@ -15,15 +16,19 @@ use swath::{Error, ErrorKind, KeyPut, KeyRange, Store};
 #[pyclass(frozen, module = "swath._swath")]
 pub(crate) struct KeyStore {
     location: Location,
-    store: OnceLock<Store>,
+    /// The store, and which directory it is of: another one may have been made in its place.
+    store: Mutex<Option<(Directory, Store)>>,
 }
+
+/// Device and number of a local directory; `None` of what is none.
+type Directory = Option<(u64, u64)>;
 
 /// A key, and the first and the last byte that are wanted of it: all without either, so many at the end with only the last.
 type Wanted = (String, Option<u64>, Option<u64>);
 
 impl KeyStore {
     pub(crate) fn at(location: Location) -> KeyStore {
-        KeyStore { location, store: OnceLock::new() }
+        KeyStore { location, store: Mutex::default() }
     }
 
     /// Where a node of the store is.
@@ -32,7 +37,7 @@ impl KeyStore {
     }
 
     /// The store, if there is one.
-    fn existing(&self) -> Result<Option<&Store>, Error> {
+    fn existing(&self) -> Result<Option<Store>, Error> {
         match self.opened(Location::store) {
             Ok(store) => Ok(Some(store)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -40,12 +45,25 @@ impl KeyStore {
         }
     }
 
-    fn opened(&self, open: impl FnOnce(&Location) -> Result<Store, Error>) -> Result<&Store, Error> {
-        if let Some(store) = self.store.get() {
-            return Ok(store);
+    fn opened(&self, open: impl FnOnce(&Location) -> Result<Store, Error>) -> Result<Store, Error> {
+        let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        let directory = self.directory();
+        if let Some((of, store)) = &*store
+            && *of == directory
+        {
+            return Ok(store.clone());
         }
-        let store = open(&self.location)?;
-        Ok(self.store.get_or_init(|| store))
+        let opened = open(&self.location)?;
+        *store = Some((self.directory(), opened.clone()));
+        Ok(opened)
+    }
+
+    fn directory(&self) -> Directory {
+        if self.location.is_remote() {
+            return None;
+        }
+        let metadata = std::fs::metadata(self.location.with_path("").store_path()).ok()?;
+        Some((metadata.dev(), metadata.ino()))
     }
 
     /// The key below the path that the location names.
@@ -102,14 +120,14 @@ impl KeyStore {
         Ok(found.into_iter().map(|found| found.map(|bytes| PyBytes::new(py, &bytes))).collect())
     }
 
-    /// Write what a key holds; with `if_absent` only where nothing is stored.
+    /// Write what a key holds, and tell whether it was; with `if_absent` only where nothing is stored.
     fn put<'py>(
         &self,
         py: Python<'py>,
         key: &str,
         value: &Bound<'py, PyArray1<u8>>,
         if_absent: bool,
-    ) -> PyResult<()> {
+    ) -> PyResult<bool> {
         let bytes = value.try_readonly()?.as_slice()?.to_vec();
         let put = if if_absent { KeyPut::IfAbsent } else { KeyPut::Replace };
         let key = self.key(key);

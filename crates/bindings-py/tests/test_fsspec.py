@@ -209,3 +209,34 @@ def test_under_zarr_xarray_and_pyarrow(tmp_path):
     system = file_system("file")()
     parquet.write_table(table, f"{tmp_path}/t.parquet", filesystem=system)
     assert parquet.read_table(f"{tmp_path}/t.parquet", filesystem=system).equals(table)
+
+
+def test_what_must_not_be_lost(folder, ours, monkeypatch):
+    path = f"{folder}/a.txt"
+    ours.mv(path, f"file://{path}")
+    assert ours.cat(path) == FILES["a.txt"]
+    with pytest.raises(FileExistsError):
+        ours.open(path, "xb").close()
+    monkeypatch.chdir(folder)
+    for working in ("", ".", folder, str(Path(folder).parent), "/"):
+        with pytest.raises(ValueError, match="working directory"):
+            ours.rm(working, recursive=True)
+    assert ours.cat(path) == FILES["a.txt"]
+    failing = file_system("file")(skip_instance_cache=True)
+    monkeypatch.setattr(failing, "info", lambda *_, **__: (_ for _ in ()).throw(swath.StorageError("no")))
+    file = failing._open(path, "ab")
+    file.write(b"more")
+    file.close()
+    assert ours.cat(path) == FILES["a.txt"] + b"more"
+
+
+def test_urls_of_web_servers_as_they_are_written(folder):
+    (Path(folder) / "a b.txt").write_bytes(b"spaced")
+    with serve(folder) as served:
+        web = file_system("http")(allow_http=True)
+        assert web.cat_file(f"{served.url}/a%20b.txt") == b"spaced"
+        with pytest.raises(swath.UnsupportedError, match="query"):
+            web.cat_file(f"{served.url}/a.txt?version=1")
+        with pytest.raises(FileNotFoundError):
+            web.info(f"{served.url}/gone")
+        assert not web.exists(f"{served.url}/gone")

@@ -293,3 +293,19 @@ def test_the_configuration_alone_finds_the_pipeline(tmp_path):
     )
     ended = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert ended.stdout.split("]")[1].strip() == "SwathCodecPipeline"
+
+
+@pytest.mark.parametrize("kind", ["local", "swath"])
+def test_a_root_that_was_made_anew(tmp_path, kind):
+    def store():
+        return str(tmp_path / "a.zarr") if kind == "local" else swath.zarr.Store(tmp_path / "a.zarr")
+
+    named = {"shape": (8,), "chunks": (4,), "dtype": "i4", "fill_value": -1}
+    with swath.zarr.enable():
+        array = zarr.create_array(store(), **named)
+        array[...] = 1
+        np.testing.assert_array_equal(array[...], 1)
+        zarr.create_array(store(), overwrite=True, **named)[...] = 2
+        np.testing.assert_array_equal(array[...], 2)
+        array[...] = 3
+        np.testing.assert_array_equal(array[...], 3)

@@ -1521,8 +1521,8 @@ class KeyStore:
         a first.
         """
 
-    def put(self, key: str, value: npt.NDArray[np.uint8], if_absent: bool) -> None:
-        """Write what a key holds; with `if_absent` only where nothing is stored."""
+    def put(self, key: str, value: npt.NDArray[np.uint8], if_absent: bool) -> bool:
+        """Write what a key holds, and tell whether it was; with `if_absent` only where nothing is stored."""
 
     def delete(self, key: str) -> None:
         """Remove what a key holds, if it holds something."""

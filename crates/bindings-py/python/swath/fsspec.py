@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, override
+from urllib.parse import unquote
 
 import fsspec
 import numpy as np
@@ -86,10 +88,14 @@ class SwathFileSystem(AbstractFileSystem):  # type: ignore[misc]
         else:
             container, _, key = rest.partition("/")
             url = f"{scheme}://{container}"
+            if scheme in _HOSTED:
+                if "?" in key or "#" in key:
+                    raise UnsupportedError(f"{url}: URLs with a query, which swath.io.get_ranges reads")
+                key = unquote(key)
             before = f"{url}/" if "://" in path else f"{container}/"
-        store = self._stores.get(container)
+        store = self._stores.get(url)
         if store is None:
-            store = self._stores[container] = KeyStore(url, self._options or None)
+            store = self._stores[url] = KeyStore(url, self._options or None)
         return store, key.strip("/"), before
 
     @override
@@ -100,9 +106,21 @@ class SwathFileSystem(AbstractFileSystem):  # type: ignore[misc]
             size = store.size(key)
             if size is not None:
                 return {"name": name, "size": size, "type": "file"}
-        if not key or store.entries(key):
+        if not key or self._is_folder(store, key):
             return {"name": name, "size": 0, "type": "directory"}
         raise FileNotFoundError(path)
+
+    def _is_folder(self, store: KeyStore, key: str) -> bool:
+        if self._scheme == "file":
+            return Path(f"/{key}").is_dir()
+        # Web servers list nothing.
+        with suppress(UnsupportedError):
+            return bool(store.entries(key))
+        return False
+
+    @override
+    def ukey(self, path: str) -> str:
+        raise NotImplementedError("swath does not tell versions of files apart by a name")
 
     @override
     def ls(self, path: str, detail: bool = True, **kwargs: Any) -> list[Any]:
@@ -212,12 +230,8 @@ class SwathFileSystem(AbstractFileSystem):  # type: ignore[misc]
         self, path: str, value: Any, mode: Literal["create", "overwrite"] = "overwrite", **kwargs: Any
     ) -> None:
         store, key, _ = self._place(path)
-        if mode == "create" and store.size(key) is not None:
+        if not store.put(key, np.frombuffer(value, np.uint8), mode == "create"):
             raise FileExistsError(path)
-        self._put(store, key, value, if_absent=mode == "create")
-
-    def _put(self, store: KeyStore, key: str, value: Any, *, if_absent: bool) -> None:
-        store.put(key, np.frombuffer(value, np.uint8), if_absent)
         self.invalidate_cache()
 
     @override
@@ -237,6 +251,8 @@ class SwathFileSystem(AbstractFileSystem):  # type: ignore[misc]
             return
         for one in [path] if isinstance(path, str) else path:
             store, key, _ = self._place(one)
+            if self._scheme == "file" and Path(f"/{key}") in (Path("/"), Path.cwd(), *Path.cwd().parents):
+                raise ValueError(f"refuses to remove the working directory: {one!r}")
             if self.info(one)["type"] == "file":
                 store.delete(key)
             else:
@@ -247,6 +263,11 @@ class SwathFileSystem(AbstractFileSystem):  # type: ignore[misc]
         if self.isdir(path1):
             return
         self.pipe_file(path2, self.cat_file(path1))
+
+    @override
+    def mv(self, path1: Any, path2: Any, recursive: bool = False, **kwargs: Any) -> None:
+        if self._strip_protocol(path1) != self._strip_protocol(path2):
+            super().mv(path1, path2, recursive=recursive, **kwargs)
 
     # Folders are there once something is in them.
 
@@ -287,8 +308,10 @@ class SwathFile(AbstractBufferedFile):  # type: ignore[misc]
 
     def _initiate_upload(self) -> None:
         self._parts: list[bytes] = []
-        if self.mode == "ab" and self.fs.exists(self.path):
-            self._parts.append(self.fs.cat_file(self.path))
+        if self.mode == "ab":
+            # What fails otherwise must not be taken for an empty file.
+            with suppress(FileNotFoundError):
+                self._parts.append(self.fs.cat_file(self.path))
 
     def _upload_chunk(self, final: bool = False) -> bool:
         self._parts.append(self.buffer.getvalue())

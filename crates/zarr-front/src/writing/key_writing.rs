@@ -15,12 +15,12 @@ pub enum KeyPut {
 }
 
 impl Store {
-    /// Writes what a key holds, in one step.
+    /// Writes what a key holds, in one step. False where something was there that stays.
     ///
     /// # Errors
     ///
     /// `Unsupported` where the store cannot be written to, or not on that condition; and those of the storage.
-    pub fn put(&self, key: &str, bytes: Bytes, put: KeyPut) -> Result<(), Error> {
+    pub fn put(&self, key: &str, bytes: Bytes, put: KeyPut) -> Result<bool, Error> {
         self.require_writable(key)?;
         let condition = match put {
             KeyPut::Replace => PutCondition::Always,
@@ -28,8 +28,8 @@ impl Store {
         };
         let object = self.object(key);
         match object.medium.put(&object.key, bytes, &condition) {
-            Ok(_) => Ok(()),
-            Err(error) if put == KeyPut::IfAbsent && error.kind() == ErrorKind::Changed => Ok(()),
+            Ok(_) => Ok(true),
+            Err(error) if put == KeyPut::IfAbsent && error.kind() == ErrorKind::Changed => Ok(false),
             Err(error) => Err(Error::from(error).about(&self.describe(key))),
         }
     }

@@ -178,6 +178,15 @@ class Place:
 METHODS = frozenset({"get", "get_partial_values", "get_ranges", "get_sync"})
 
 
+def inode_of(path: str) -> tuple[int, int] | None:
+    """Return the device and number of a directory; None where there is none."""
+    try:
+        found = os.stat(path)  # noqa: PTH116, pathlib takes ten times as long
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def place_of(store: Any) -> Place | None:
     """Return where a store is; None of classes that may do more than read what is there."""
     # What was put in place of a method is the user's to be called.
@@ -188,10 +197,13 @@ def place_of(store: Any) -> Place | None:
         root = str(store.root)
         if not root.startswith("/"):
             root = os.path.abspath(root)  # noqa: PTH100, pathlib takes ten times as long
-        return Place(root, root, None, True)
+        # Another directory may have been put in its place.
+        inode = inode_of(root)
+        return None if inode is None else Place((root, *inode), root, None, True)
     if kind is SwathStore:
         keys = store._keys
-        return Place(("swath", id(keys)), keys, keys, not keys.is_remote)
+        inode = None if keys.is_remote else inode_of(keys.name)
+        return Place(("swath", id(keys), inode), keys, keys, not keys.is_remote)
     if kind is ObjectStore:
         return Place(("object", id(store.store)), store, store.store, False)
     if kind is FsspecStore and store.allowed_exceptions == ALLOWED_EXCEPTIONS:
