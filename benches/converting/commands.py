@@ -15,8 +15,7 @@ import swath
 from benches.converting.cases import CASES, TIMES, Case, crops, is_equal, prepare
 from benches.runner import machine
 from benches.runner.registry import ROOT
-from benches.runner.tables import markdown, number
-from benches.writing.report import machine_table
+from benches.runner.tables import machine_table, markdown, number
 
 PASSES, PASSES_MIN = 15, 3
 # Of a result that is not larger than what it is made of.

@@ -6,7 +6,7 @@ from typing import Any
 
 from benches.rechunk.contenders import SWATH
 from benches.rechunk.race import Row, names
-from benches.runner.tables import markdown, number
+from benches.runner.tables import machine_table, markdown, number
 
 # What swath must show.
 PEER_TIMES_MIN = 1.0
@@ -53,20 +53,6 @@ def page(record: dict[str, Any], rows: list[Row]) -> str:
         settings(rows),
     ]
     return "\n".join(parts) + "\n"
-
-
-def machine_table(record: dict[str, Any]) -> str:
-    """Return what the numbers depend on."""
-    facts = record["machine"]
-    lines = [
-        ["date", f"{facts['date']} {facts['time']}, {record['seconds'] / 60:.1f} minutes"],
-        ["commit", str(facts["commit"])],
-        ["processor", f"{facts['cpu']}, {facts['cores']} cores"],
-        ["memory", f"{facts['memory_bytes'] / 2**30:.0f} GiB"],
-        ["system", f"{facts['system']}, kernel {facts['kernel']}, {facts['file_system']}"],
-        ["load before", str(facts["load"])],
-    ]
-    return "\n".join(["| | |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in lines), ""])
 
 
 def bars(record: dict[str, Any], rows: list[Row]) -> str:

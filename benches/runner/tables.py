@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from benches.runner.bars import (
     CACHED_PEER,
@@ -165,3 +166,17 @@ def versions(record: Record) -> str:
         if told:
             rows.append([reader, told[0].version, told[0].details])
     return markdown(["reader", "version", "set up for the first case"], rows)
+
+
+def machine_table(record: dict[str, Any]) -> str:
+    """Return what the numbers depend on."""
+    facts = record["machine"]
+    rows = [
+        ["date", f"{facts['date']} {facts['time']}, {record['seconds'] / 60:.1f} minutes"],
+        ["commit", str(facts["commit"])],
+        ["processor", f"{facts['cpu']}, {facts['cores']} cores"],
+        ["memory", f"{facts['memory_bytes'] / 2**30:.0f} GiB"],
+        ["system", f"{facts['system']}, kernel {facts['kernel']}, {facts['file_system']}"],
+        ["load before", str(facts["load"])],
+    ]
+    return "\n".join(["| | |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in rows), ""])

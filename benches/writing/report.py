@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benches.runner.tables import markdown, number
+from benches.runner.tables import machine_table, markdown, number
 from benches.writing.race import FLOOR, Row
 
 # What a writer of swath must show.
@@ -37,20 +37,6 @@ def page(record: dict[str, Any], rows: list[Row]) -> str:
         table(rows),
     ]
     return "\n".join(parts)
-
-
-def machine_table(record: dict[str, Any]) -> str:
-    """Return what the numbers depend on."""
-    facts = record["machine"]
-    rows = [
-        ["date", f"{facts['date']} {facts['time']}, {record['seconds'] / 60:.1f} minutes"],
-        ["commit", str(facts["commit"])],
-        ["processor", f"{facts['cpu']}, {facts['cores']} cores"],
-        ["memory", f"{facts['memory_bytes'] / 2**30:.0f} GiB"],
-        ["system", f"{facts['system']}, kernel {facts['kernel']}, {facts['file_system']}"],
-        ["load before", str(facts["load"])],
-    ]
-    return "\n".join(["| | |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in rows), ""])
 
 
 def find(rows: list[Row], case: str, writer: str) -> Row | None:
