@@ -74,7 +74,7 @@ def get_ranges(
     ------
     InvalidError
         The numbers do not fit each other, or `out` does not. A ValueError too.
-    NotFoundError, StorageError
+    NotFoundError, CorruptError, StorageError
         There is no such object, it ends before a range does, or the storage failed: of the first range that
         could not be read; the message says how many could not.
     UnsupportedError
