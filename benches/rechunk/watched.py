@@ -131,7 +131,7 @@ def watch(
         complained.seek(0)
         lines = said.read().splitlines()
         if not reason and process.returncode != 0:
-            last = complained.read().strip()[-SAID_MAX:].replace("\n", " ")
+            last = complained.read().strip().rpartition("\n")[2][-SAID_MAX:]
             watched.reason = f"it ended with {process.returncode}: {last}"
         if not watched.reason and lines:
             watched.answer = json.loads(lines[-1])

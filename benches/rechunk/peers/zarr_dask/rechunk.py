@@ -29,7 +29,9 @@ def cluster(case: dict[str, Any]) -> AbstractContextManager[Any]:
     """Start a worker in this process."""
     from distributed import Client
 
-    dask.config.set({"temporary-directory": case["scratch"], "distributed.worker.memory.terminate": False})
+    # A worker that holds so little is paused at four fifths of it, and a rechunk by p2p then stands for ever.
+    memory = {"distributed.worker.memory.pause": False, "distributed.worker.memory.terminate": False}
+    dask.config.set({"temporary-directory": case["scratch"], **memory})
     client: AbstractContextManager[Any] = Client(
         n_workers=1,
         threads_per_worker=THREADS,
