@@ -64,7 +64,8 @@ test-zarr-full: $(ZARR_SUITE_VENV)/.wheel ## all of zarr-python's own tests, wit
 
 test-full: test test-zarr-full fuzz-full ## every test, many more writes, killed ones among them, and each fuzz target for FUZZ_FULL_SECONDS (60)
 	SWATH_KILLS=200 cargo test --locked -p swath-zarr-front --test it killed_writers
-	SWATH_CASES=20000 $(VENV_PYTHON) -m pytest crates/bindings-py/tests/test_writing_selections.py -k both_write
+	SWATH_CASES=20000 $(VENV_PYTHON) -m pytest crates/bindings-py/tests/test_peers.py \
+		crates/bindings-py/tests/test_writing_selections.py -k "both_write or every_library"
 
 lint: $(VENV)/.dev-requirements ## formatting, lints, docs, types and house rules
 	cargo fmt --all --check
