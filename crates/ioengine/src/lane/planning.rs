@@ -207,14 +207,15 @@ impl Lane {
     /// True when a window may be read on the caller's thread: what that thread takes on is bounded, follow-ups included.
     pub(super) fn allow_inline(&mut self, local: bool, reads: u64, bytes: u64) -> bool {
         let Allowance { reads: reads_left, bytes: bytes_left } = self.inline_allowance;
-        let fits = reads <= reads_left && bytes <= bytes_left;
-        // A window that does not fit leaves nothing for those after it: they would be read out of turn.
+        let fits = local && reads <= reads_left && bytes <= bytes_left;
+        // A window that does not fit leaves nothing for those after it: they would be read out of turn, and the window
+        // itself could be taken back.
         self.inline_allowance = if fits {
             Allowance { reads: reads_left - reads, bytes: bytes_left - bytes }
         } else {
             Allowance::default()
         };
-        local && fits
+        fits
     }
 
     /// Counts a window in; returns the bytes that it wants.

@@ -1,15 +1,16 @@
 //! What is particular to remote media.
 
-use crate::batches::{Reads, bounded};
+use crate::batches::{Reads, bounded, made};
 use crate::stand::{noise, within_a_minute};
 use bytes::Bytes;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 use swath_ioengine::{
     ByteRange, CostModel, Engine, EngineConfig, Entry, Error, ErrorKind, FetchRequest, Fetched, Identity,
-    Limits, Medium, MediumId, MemoryMedium, ObjectRef, PutCondition, RemoteSource, RemoteStats, Reply,
-    RunOptions, SimulatedConfig, SimulatedRemote,
+    LaneContext, Limits, Medium, MediumId, MemoryMedium, ObjectRef, Planned, PutCondition, RemoteSource,
+    RemoteStats, Reply, RunOptions, SimulatedConfig, SimulatedRemote, Token, Window,
 };
 
 fn engine(limits: Limits) -> Engine {
@@ -188,6 +189,56 @@ fn a_slow_remote_does_not_hold_up_local_reads() {
             assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
             assert_eq!(slow_done.load(Ordering::SeqCst), 0);
         });
+    });
+}
+
+/// A caller's thread asks no remote source for anything: while it waited for the answer, nothing could stop it.
+#[test]
+fn remote_reads_are_left_to_the_lanes() {
+    within_a_minute(|| {
+        let engine = Engine::new(EngineConfig {
+            limits: Limits { lanes: 1, ..Limits::default() },
+            ..EngineConfig::default()
+        });
+        // The lane is held up, so that nobody but the caller's thread could take the window.
+        let memory = MemoryMedium::new();
+        memory.put("a", noise(1, 10));
+        let (is_held, held) = mpsc::channel();
+        let (release, released) = mpsc::channel::<()>();
+        let (object, released) = (memory.object("a"), Mutex::new(released));
+        let holding = Arc::new(made(
+            1,
+            move |_, _, window: &mut Window<'_, '_>| {
+                window.set_object(object.clone());
+                window.read(bounded(0, 10), Token(0));
+                Planned::Complete
+            },
+            move |_, _, _: &mut LaneContext<'_>| {
+                is_held.send(()).unwrap();
+                released.lock().unwrap().recv().unwrap();
+            },
+        ));
+        let running = engine.spawn(holding, &RunOptions::default());
+        held.recv().unwrap();
+        let threads: Arc<Mutex<Vec<ThreadId>>> = Arc::default();
+        let object = {
+            let threads = Arc::clone(&threads);
+            answers(move |_, request| {
+                threads.lock().unwrap().push(std::thread::current().id());
+                Ok(Fetched { bytes: bytes_of(request, 7), identity: None })
+            })
+        };
+        let batch = Reads::new(vec![object], &[(0, bounded(0, 10))], 1);
+        // It is looked at by a thread that waits in the engine, and in no source.
+        let interrupt = || {
+            release.send(()).ok();
+            false
+        };
+        engine.run(&batch, &RunOptions { interrupt: Some(&interrupt), ..RunOptions::default() }).unwrap();
+        assert_eq!(batch.results(), [Ok(vec![7; 10])]);
+        assert_eq!(threads.lock().unwrap().len(), 1);
+        assert_ne!(threads.lock().unwrap()[0], std::thread::current().id());
+        drop(running);
     });
 }
 
