@@ -26,7 +26,7 @@ MATURIN := $(VENV_PYTHON) -m maturin build --quiet --locked --release \
 	--manifest-path crates/bindings-py/Cargo.toml --interpreter $(VENV_PYTHON)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-seviri test test-rust test-python test-cloud test-zarr test-zarr-full test-xarray test-full lint fuzz-smoke fuzz-full wheel bench bench-quick bench-prepare bench-readers \
+.PHONY: help demo demo-seviri test test-rust test-python test-cloud test-zarr test-zarr-full test-xarray test-train test-full lint fuzz-smoke fuzz-full wheel bench bench-quick bench-prepare bench-readers \
 	bench-cloud bench-cloud-quick bench-cloud-readers bench-writing bench-rechunk bench-converting \
 	instructions instructions-update clean
 
@@ -52,6 +52,9 @@ test-xarray: $(VENV)/.wheel $(VENV)/.xarray-requirements ## xarray's own tests o
 	PYTHONPATH=scripts $(VENV_PYTHON) -m pytest -p xarray_suite -o addopts= -o xfail_strict=false -W ignore -q \
 		--pyargs xarray.tests.test_backends xarray.tests.test_backends_datatree -k 'zarr and not Region' $(XARRAY_FLAGS)
 
+test-train: $(VENV)/.wheel $(VENV)/.train-requirements ## PyTorch's DataLoader with workers of every kind (installs PyTorch: 5 GB)
+	SWATH_LOADER_RUNS=$${SWATH_LOADER_RUNS:-12} $(VENV_PYTHON) -m pytest crates/bindings-py/tests/test_loaders.py
+
 test-cloud: ## every test of cloud reads, against every server (installs the Azure emulator: needs npm)
 	scripts/install-azurite
 	SWATH_CLOUD_TESTS=all cargo test --locked -p swath-cloud-testing
@@ -62,10 +65,12 @@ test-zarr: $(ZARR_SUITE_VENV)/.wheel ## zarr-python's own tests of pipelines, co
 test-zarr-full: $(ZARR_SUITE_VENV)/.wheel ## all of zarr-python's own tests, with swath's pipeline as the default
 	scripts/zarr-suite $(ZARR_SUITE_VENV) all
 
-test-full: test test-zarr-full fuzz-full ## every test, many more writes, killed ones among them, and each fuzz target for FUZZ_FULL_SECONDS (60)
+test-full: test test-zarr-full fuzz-full ## every test, the random ones at length, zarr-python's whole suite, each fuzz target for FUZZ_FULL_SECONDS (60)
 	SWATH_KILLS=200 cargo test --locked -p swath-zarr-front --test it killed_writers
 	SWATH_CASES=20000 $(VENV_PYTHON) -m pytest crates/bindings-py/tests/test_peers.py \
 		crates/bindings-py/tests/test_writing_selections.py -k "both_write or every_library"
+	SWATH_LEAK_TURNS=100000 $(VENV_PYTHON) -m pytest crates/bindings-py/tests/test_leaks.py
+	SWATH_LOADER_RUNS=200 $(MAKE) test-train
 
 lint: $(VENV)/.dev-requirements ## formatting, lints, docs, types and house rules
 	cargo fmt --all --check
@@ -153,6 +158,10 @@ $(VENV)/.dev-requirements: $(VENV)/.demo-requirements python/requirements-dev.tx
 
 $(VENV)/.xarray-requirements: $(VENV)/.dev-requirements python/requirements-xarray.txt
 	$(PIP) install -r python/requirements-xarray.txt -c python/constraints.txt
+	@touch $@
+
+$(VENV)/.train-requirements: $(VENV)/.dev-requirements python/requirements-train.txt
+	$(PIP) install -r python/requirements-train.txt -c python/constraints.txt
 	@touch $@
 
 $(VENV)/.wheel: $(VENV)/.demo-requirements $(WHEEL_SOURCES)

@@ -14,6 +14,7 @@ dask = pytest.importorskip("dask")
 
 import dask.array as da  # noqa: E402
 from dask.base import tokenize  # noqa: E402
+from test_errors import EVERY, assert_causes, assert_whole, raise_whole  # noqa: E402
 
 CHUNKS = (2, 3, 32)
 
@@ -83,6 +84,18 @@ def test_errors_cross_processes(client, path):
             pieces.compute(**options)
         assert raised.value.object
         assert not raised.value.retryable
+
+
+def test_errors_of_every_class_cross_whole(client):
+    futures = [client.submit(raise_whole, error, pure=False) for error in EVERY]
+    for future, error in zip(futures, EVERY, strict=True):
+        found = future.exception(60)
+        assert_whole(found, error)
+        assert_causes(found)
+    for error in EVERY:
+        with pytest.raises(error) as raised:
+            dask.delayed(raise_whole)(error).compute(scheduler="processes", num_workers=1)
+        assert_whole(raised.value, error)
 
 
 def test_pickles_are_references(array, values):

@@ -1,7 +1,12 @@
 """Every class of error, what it derives from, and what its message names."""
 
+import copy
+import copyreg
 import json
+import multiprocessing
 import pickle
+import threading
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +46,76 @@ def test_classes(error, builtin):
         assert str(copied) == "what was wanted"
         assert (copied.object, copied.retryable) == ("a/zarr.json", True)
         assert copied.args == ("what was wanted",)
+
+
+def whole(error):
+    """Make an error with all that one can carry."""
+    made = error("what was wanted", object="a/zarr.json", retryable=True)
+    made.seen_by = "a worker"
+    made.add_note("while the model was trained")
+    made.__cause__ = swath.StorageError("the disk is gone", object="a/c/0")
+    made.__cause__.__cause__ = OSError(5, "Input/output error", "a/c/0")
+    return made
+
+
+def raise_whole(error):
+    raise whole(error)
+
+
+def assert_whole(found, error):
+    assert type(found) is error
+    assert (str(found), found.args) == ("what was wanted", ("what was wanted",))
+    assert (found.object, found.retryable, found.seen_by) == ("a/zarr.json", True, "a worker")
+    assert found.__notes__[0] == "while the model was trained"
+
+
+def assert_causes(found):
+    assert type(found.__cause__) is swath.StorageError
+    assert (str(found.__cause__), found.__cause__.object) == ("the disk is gone", "a/c/0")
+    assert type(found.__cause__.__cause__) is OSError
+    assert found.__cause__.__cause__.errno == 5
+
+
+EVERY = [swath.SwathError, *(error for error, _ in CLASSES)]
+
+
+@pytest.mark.parametrize("error", EVERY)
+def test_errors_pickle_with_notes_and_causes(error):
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        again = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(whole(error), protocol)), protocol))
+        assert_whole(again, error)
+        assert_causes(again)
+    copied = copy.deepcopy(whole(error))
+    assert_whole(copied, error)
+    assert_causes(copied)
+
+
+def test_a_cause_that_cannot_be_pickled_is_told(monkeypatch):
+    # tblib, which distributed brings, registers a way of its own, which wants causes that pickle.
+    monkeypatch.delitem(copyreg.dispatch_table, swath.StorageError, raising=False)
+    made = swath.StorageError("gone")
+    made.__cause__ = ValueError(threading.Lock())
+    again = pickle.loads(pickle.dumps(made))
+    assert str(again) == "gone"
+    assert again.__cause__ is None
+    assert "ValueError" in again.__notes__[0]
+    assert not hasattr(made, "__notes__")
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_errors_cross_processes(method):
+    context = multiprocessing.get_context(method)
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        futures = [pool.submit(raise_whole, error) for error in EVERY]
+        for future, error in zip(futures, EVERY, strict=True):
+            # That of the process pool is put in the cause's place: the text of the worker's traceback.
+            assert_whole(future.exception(60), error)
+    with context.Pool(1) as pool:
+        for error in EVERY:
+            with pytest.raises(error) as caught:
+                pool.apply(raise_whole, (error,))
+            assert_whole(caught.value, error)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any, override
 
 
@@ -32,10 +33,33 @@ class SwathError(Exception):
 
     @override
     def __reduce__(self) -> tuple[Any, ...]:
-        state: dict[str, Any] = {"object": self.object, "retryable": self.retryable}
-        if hasattr(self, "__notes__"):
-            state["__notes__"] = self.__notes__
-        return (type(self), (self.message,), state)
+        return _again, (type(self), self.message, _packed(self.__cause__), self.__dict__)
+
+
+def _packed(cause: BaseException | None) -> tuple[bytes, str] | None:
+    """Pickle a cause, which exceptions leave out, and say what it is: some cannot be unpickled."""
+    if cause is None:
+        return None
+    try:
+        pickled = pickle.dumps(cause)
+    except Exception:
+        pickled = b""
+    return pickled, f"{type(cause).__name__}: {cause}"
+
+
+def _again(
+    error: type[SwathError], message: str, cause: tuple[bytes, str] | None, attributes: dict[str, Any]
+) -> SwathError:
+    """Make an error as it was before it was pickled, with a note for a cause that cannot be had."""
+    made = error(message)
+    made.__dict__.update(attributes)
+    if cause is not None:
+        pickled, text = cause
+        try:
+            made.__cause__ = pickle.loads(pickled)
+        except Exception:
+            made.__notes__ = [*getattr(made, "__notes__", ()), f"Caused by {text}"]
+    return made
 
 
 class NotFoundError(SwathError, FileNotFoundError):
