@@ -56,7 +56,7 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-fn copied(format: u8, change: impl Fn(&str, Vec<u8>) -> Vec<u8>) -> MemoryMedium {
+pub(crate) fn copied(format: u8, change: impl Fn(&str, Vec<u8>) -> Vec<u8>) -> MemoryMedium {
     let medium = MemoryMedium::new();
     for (name, bytes) in files(&folder(format)) {
         medium.put(&format!("repo/{name}"), change(&name, bytes));
@@ -64,7 +64,7 @@ fn copied(format: u8, change: impl Fn(&str, Vec<u8>) -> Vec<u8>) -> MemoryMedium
     medium
 }
 
-fn store_of(medium: &MemoryMedium) -> Store {
+pub(crate) fn store_of(medium: &MemoryMedium) -> Store {
     Store::new(medium.medium(), "repo", "memory")
 }
 

@@ -27,6 +27,8 @@ mod hierarchy_writing;
 mod hostile;
 #[cfg(feature = "icechunk")]
 mod icechunk;
+#[cfg(feature = "icechunk")]
+mod icechunk_containers;
 mod killed;
 mod limits;
 mod metadata;

@@ -1,9 +1,9 @@
-//! The configuration of a repository, of which only the containers of virtual chunks are taken: from the FlexBuffer that
-//! format 2 has in its file `repo`, and from `config.yaml`, which format 1 has.
+//! The configuration of a repository as format 2 has it: a FlexBuffer in the file `repo`. Only the containers of virtual chunks are
+//! taken.
 //!
-//! What is not understood is no container, and without one no virtual chunk is read.
+//! All of them are, or none: were one left out, a shorter one could count in its place.
 //!
-//! Source: FlexBuffers, "Binary format"; YAML 1.2 in the block style that Icechunk writes.
+//! Source: FlexBuffers, "Binary format".
 
 use super::containers::Container;
 
@@ -13,19 +13,26 @@ const TEXT_BYTES_MAX: u64 = 1 << 16;
 /// Containers of one repository at most.
 const CONTAINERS_MAX: u64 = 1 << 14;
 
-/// The containers in a configuration of format 2.
-pub(super) fn containers_in_flexbuffer(bytes: &[u8]) -> Vec<Container> {
-    let Some(containers) = FlexMap::root(bytes).and_then(|root| root.get("virtual_chunk_containers")?.map())
-    else {
-        return Vec::new();
+/// The containers in a configuration of format 2; `None` where what it says is not understood.
+pub(super) fn containers_in_flexbuffer(bytes: &[u8]) -> Option<Vec<Container>> {
+    let containers = match FlexMap::root(bytes)?.get("virtual_chunk_containers")? {
+        None => return Some(Vec::new()),
+        Some(value) if value.kind == KIND_NULL => return Some(Vec::new()),
+        Some(value) => value.map()?,
     };
-    let container = |number| {
-        let container = containers.value(number)?.map()?;
-        let prefix = container.get("url_prefix")?.text()?;
-        let name = container.get("name").and_then(|name| name.text());
-        Some(Container::new(&prefix, name))
+    if CONTAINERS_MAX < containers.len {
+        return None;
+    }
+    (0..containers.len).map(|number| container(&containers.value(number)?.map()?)).collect()
+}
+
+fn container(fields: &FlexMap<'_>) -> Option<Container> {
+    let prefix = fields.get("url_prefix")??.text()?;
+    let name = match fields.get("name")? {
+        Some(name) if name.kind != KIND_NULL => Some(name.text()?),
+        _ => None,
     };
-    (0..containers.len.min(CONTAINERS_MAX)).filter_map(container).collect()
+    Some(Container::new(&prefix, name))
 }
 
 /// A value of a FlexBuffer: where it is, or where what says that is.
@@ -54,6 +61,7 @@ struct FlexMap<'a> {
 /// Keys of a map that is searched, at most: many values may share a map, and each would be searched through.
 const KEYS_MAX: u64 = 256;
 
+const KIND_NULL: u8 = 0;
 const KIND_TEXT: u8 = 5;
 const KIND_MAP: u8 = 9;
 
@@ -66,20 +74,24 @@ impl<'a> FlexMap<'a> {
         FlexValue::new(bytes, at, width, packed)?.map()
     }
 
-    /// The value of a key.
-    fn get(&self, key: &str) -> Option<FlexValue<'a>> {
+    /// The value of a key, which may have none; `None` where the map is not understood.
+    fn get(&self, key: &str) -> Option<Option<FlexValue<'a>>> {
         if KEYS_MAX < self.len {
             return None;
         }
-        let is_it = |number: &u64| self.key_is(*number, key.as_bytes()) == Some(true);
-        self.value((0..self.len).find(is_it)?)
+        for number in 0..self.len {
+            if self.key_is(number, key.as_bytes())? {
+                return Some(Some(self.value(number)?));
+            }
+        }
+        Some(None)
     }
 
     fn key_is(&self, number_of_key: u64, wanted: &[u8]) -> Option<bool> {
         let at = self.keys.checked_add(number_of_key.checked_mul(self.keys_width)?)?;
         let at = at.checked_sub(number(self.bytes, at, self.keys_width)?)?;
         let found = self.bytes.get(usize::try_from(at).ok()?..)?;
-        Some(found.strip_prefix(wanted)?.first() == Some(&0))
+        Some(found.strip_prefix(wanted).is_some_and(|rest| rest.first() == Some(&0)))
     }
 
     /// The value of that number.
@@ -143,78 +155,10 @@ fn number(bytes: &[u8], at: u64, width: u64) -> Option<u64> {
     Some(found.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
-/// The containers in a configuration of format 1: what stands below `virtual_chunk_containers`, by key, each with a
-/// `url_prefix` and perhaps a `name`.
-pub(super) fn containers_in_yaml(text: &str) -> Vec<Container> {
-    let lines = text.lines().skip_while(|line| *line != "virtual_chunk_containers:").skip(1);
-    let lines = lines.take_while(|line| line.starts_with(' '));
-    let mut found: Vec<(Option<String>, Option<String>)> = Vec::new();
-    let mut depth = None;
-    for line in lines {
-        let indent = line.len() - line.trim_start().len();
-        let depth = *depth.get_or_insert(indent);
-        let field = line.trim();
-        match found.last_mut() {
-            _ if indent == depth => found.push((None, None)),
-            Some((prefix, name)) if indent == depth + 2 => {
-                let set = |into: &mut Option<String>, value: &str| *into = scalar(value);
-                if let Some(value) = field.strip_prefix("url_prefix: ") {
-                    set(prefix, value);
-                } else if let Some(value) = field.strip_prefix("name: ") {
-                    set(name, value);
-                }
-            }
-            _ => {}
-        }
-    }
-    let container = |(prefix, name): (Option<String>, Option<String>)| Some(Container::new(&prefix?, name));
-    found.into_iter().filter_map(container).collect()
-}
-
-/// A text that is plain, or between single quotes; `None` for nothing, and for what is written in another way.
-fn scalar(value: &str) -> Option<String> {
-    let value = value.trim();
-    if let Some(quoted) = value.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
-        return Some(quoted.replace("''", "'"));
-    }
-    let is_plain =
-        !value.starts_with(['"', '|', '>', '&', '*', '!', '{', '[', '\'']) && !value.contains(" #");
-    (is_plain && !["", "null", "~"].contains(&value)).then(|| value.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
-
-    #[test]
-    fn containers_are_found_in_yaml() {
-        let text = "\
-caching: null
-virtual_chunk_containers:
-  a:
-    name: null
-    url_prefix: file:///data/
-    store: !local_file_system /data
-  s3://b/:
-    name: 'it''s'
-    url_prefix: s3://b/c
-    store: !s3
-      region: x
-      url_prefix: s3://evil/
-  odd:
-    url_prefix: \"s3://quoted/\"
-manifest:
-  url_prefix: s3://other/
-";
-        let found = containers_in_yaml(text);
-        let wanted =
-            [Container::new("file:///data/", None), Container::new("s3://b/c/", Some("it's".to_owned()))];
-        assert_eq!(found, wanted);
-        for none in ["", "virtual_chunk_containers: {}\n", "virtual_chunk_containers: null\n  a:\n"] {
-            assert!(containers_in_yaml(none).is_empty(), "{none}");
-        }
-    }
 
     /// Bytes by another writer of the format, cut and changed at every place.
     #[test]
@@ -232,7 +176,20 @@ manifest:
         let bytes = icechunk_flexbuffer(&configuration);
         let wanted =
             [Container::new("file:///data/", None), Container::new("s3://b/c/", Some("n".to_owned()))];
-        assert_eq!(containers_in_flexbuffer(&bytes), wanted);
+        // Without any, and where one is odd.
+        for (value, is_understood) in [
+            (serde_json::json!({"caching": null}), true),
+            (serde_json::json!({"virtual_chunk_containers": null}), true),
+            (serde_json::json!({"virtual_chunk_containers": {}}), true),
+            (serde_json::json!({"virtual_chunk_containers": [1]}), false),
+            (serde_json::json!({"virtual_chunk_containers": {"a": containers["a"], "b": null}}), false),
+            (serde_json::json!({"virtual_chunk_containers": {"a": {"url_prefix": 1}}}), false),
+            (serde_json::json!({"virtual_chunk_containers": {"a": {"url_prefix": "b", "name": 1}}}), false),
+        ] {
+            let found = containers_in_flexbuffer(&icechunk_flexbuffer(&value));
+            assert_eq!(found, is_understood.then(Vec::new), "{value}");
+        }
+        assert_eq!(containers_in_flexbuffer(&bytes).unwrap(), wanted);
         for at in 0..bytes.len() {
             containers_in_flexbuffer(&bytes[..at]);
             for value in [0, 1, 3, 0x24, 0x27, 0x7f, 0xff] {

@@ -18,8 +18,8 @@ pub(super) struct Container {
 /// The containers of a repository, and which of them may be read from.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Containers {
-    /// The longest ones first.
-    known: Vec<Container>,
+    /// The longest ones first; `None` where the configuration is not understood.
+    known: Option<Vec<Container>>,
     /// Each ends in `/`.
     authorized: Vec<String>,
 }
@@ -38,9 +38,11 @@ fn with_slash(prefix: &str) -> String {
 }
 
 impl Containers {
-    /// Containers, and beginnings of URLs that the reader authorised.
-    pub(super) fn new(mut known: Vec<Container>, authorized: &[String]) -> Containers {
-        known.sort_by_key(|container| Reverse(container.prefix.len()));
+    /// Containers, `None` where which there are is not understood, and beginnings of URLs that the reader authorised.
+    pub(super) fn new(mut known: Option<Vec<Container>>, authorized: &[String]) -> Containers {
+        if let Some(known) = &mut known {
+            known.sort_by_key(|container| Reverse(container.prefix.len()));
+        }
         Containers { known, authorized: authorized.iter().map(|prefix| with_slash(prefix)).collect() }
     }
 
@@ -49,9 +51,15 @@ impl Containers {
     /// # Errors
     ///
     /// `Unsupported` for a location that is in no container, or in one that is not authorised, or whose path is not plain: it may
-    /// lead out of its container.
+    /// lead out of its container; and for all locations where the configuration is not understood.
     pub(super) fn resolve(&self, location: &str) -> Result<String, Error> {
-        let url = self.expanded(location)?;
+        let known = self.known.as_ref().ok_or_else(|| {
+            Error::unsupported(
+                "virtual chunks of a repository whose configuration says in a way that is not understood which containers \
+                 they are in",
+            )
+        })?;
+        let url = expanded(known, location)?;
         let (scheme, rest) = url
             .split_once("://")
             .ok_or_else(|| Error::invalid("wanted a virtual chunk with the URL of an object, found none"))?;
@@ -71,7 +79,7 @@ impl Containers {
         let plain = format!("{scheme}://{path}");
         // By what is opened, and by what is written: an escaped slash is none in the key of a cloud.
         let matches = |prefix: &str| plain.starts_with(&*plain_prefix(prefix)) && url.starts_with(prefix);
-        let container = self.known.iter().find(|container| matches(&container.prefix));
+        let container = known.iter().find(|container| matches(&container.prefix));
         let container = container.ok_or_else(|| {
             Error::unsupported(format!(
                 "a virtual chunk at {url:?}, which is in no container that the repository's configuration names"
@@ -90,19 +98,19 @@ impl Containers {
             _ => url.into_owned(),
         })
     }
+}
 
-    /// The URL of a location that names its container.
-    fn expanded<'a>(&self, location: &'a str) -> Result<Cow<'a, str>, Error> {
-        let Some(rest) = location.strip_prefix("vcc://") else { return Ok(Cow::Borrowed(location)) };
-        let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
-        let container = self.known.iter().find(|container| container.name.as_deref() == Some(name));
-        let container = container.ok_or_else(|| {
-            Error::unsupported(format!(
-                "a virtual chunk in the container {name:?}, which the repository's configuration does not name"
-            ))
-        })?;
-        Ok(Cow::Owned(format!("{}{path}", container.prefix)))
-    }
+/// The URL of a location that names its container.
+fn expanded<'a>(known: &[Container], location: &'a str) -> Result<Cow<'a, str>, Error> {
+    let Some(rest) = location.strip_prefix("vcc://") else { return Ok(Cow::Borrowed(location)) };
+    let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let container = known.iter().find(|container| container.name.as_deref() == Some(name));
+    let container = container.ok_or_else(|| {
+        Error::unsupported(format!(
+            "a virtual chunk in the container {name:?}, which the repository's configuration does not name"
+        ))
+    })?;
+    Ok(Cow::Owned(format!("{}{path}", container.prefix)))
 }
 
 /// A beginning of URLs with its percent signs decoded.
@@ -117,7 +125,7 @@ mod tests {
     fn containers(known: &[(&str, Option<&str>)], authorized: &[&str]) -> Containers {
         let known = known.iter().map(|(prefix, name)| Container::new(prefix, name.map(str::to_owned)));
         let authorized: Vec<String> = authorized.iter().map(|&prefix| prefix.to_owned()).collect();
-        Containers::new(known.collect(), &authorized)
+        Containers::new(Some(known.collect()), &authorized)
     }
 
     #[test]

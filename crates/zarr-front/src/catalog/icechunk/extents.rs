@@ -1,6 +1,7 @@
 //! Which of an array's manifests say where a chunk is.
 
 use super::format::{ManifestRef, ObjectId};
+use crate::Error;
 
 /// The manifests of an array, by where their chunks begin along the axis that tells most of them apart.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +15,12 @@ pub(super) struct ManifestParts {
 /// Axes that are looked at, at most: as many as arrays have.
 const AXES_MAX: usize = 32;
 
+/// Manifests of one chunk at most. There is one, unless their extents overlap, which Icechunk's do only where it splits anew.
+pub(super) const CANDIDATES_MAX: usize = 32;
+
+/// Manifests that are passed over for one chunk at most.
+const PASSED_MAX: usize = 1 << 16;
+
 impl ManifestParts {
     pub(super) fn new(mut parts: Vec<ManifestRef>) -> ManifestParts {
         let rank = parts.iter().map(|part| part.extents.len()).max().unwrap_or(0).min(AXES_MAX);
@@ -24,7 +31,11 @@ impl ManifestParts {
             starts.len()
         };
         let axis = (0..rank).max_by_key(|axis| starts_of(*axis)).unwrap_or(0);
-        parts.sort_by_key(|part| start(part, axis));
+        let ranges = |part: &ManifestRef| part.extents.iter().map(|range| (range.start, range.end)).collect();
+        parts.sort_by_cached_key(|part| -> (u32, ObjectId, Vec<(u32, u32)>) {
+            (start(part, axis), part.id, ranges(part))
+        });
+        parts.dedup();
         let mut last = 0;
         let ends = parts.iter().map(|part| {
             last = last.max(end(part, axis));
@@ -34,25 +45,40 @@ impl ManifestParts {
         ManifestParts { axis, parts, ends }
     }
 
-    /// The id of a manifest.
-    pub(super) fn id(&self, number: usize) -> Option<ObjectId> {
-        self.parts.get(number).map(|part| part.id)
-    }
-
-    /// Whether a manifest can have a chunk.
-    fn has(&self, number: usize, coordinates: &[u32]) -> bool {
-        self.parts.get(number).is_some_and(|part| {
-            part.extents.iter().zip(coordinates).all(|(range, coordinate)| range.contains(coordinate))
-        })
-    }
-
-    /// The manifests that can have a chunk: one, unless they overlap.
-    pub(super) fn find<'a>(&'a self, coordinates: &'a [u32]) -> impl Iterator<Item = usize> + 'a {
+    /// Adds the manifests that can have a chunk: one, unless they overlap.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` for more than [`CANDIDATES_MAX`] of them, or where too many others overlap along the axis.
+    pub(super) fn find(&self, coordinates: &[u32], found: &mut Vec<ObjectId>) -> Result<(), Error> {
         let at = coordinates.get(self.axis).copied().unwrap_or(0);
         let after = self.parts.partition_point(|part| start(part, self.axis) <= at);
-        let may_be = move |number: &usize| self.ends.get(*number).is_some_and(|end| at < *end);
-        (0..after).rev().take_while(may_be).filter(move |number| self.has(*number, coordinates))
+        let may_be = |number: &usize| self.ends.get(*number).is_some_and(|end| at < *end);
+        let first = found.len();
+        for (passed, number) in (0..after).rev().take_while(may_be).enumerate() {
+            if PASSED_MAX <= passed {
+                return Err(overlapping(PASSED_MAX));
+            }
+            let Some(part) = self.parts.get(number).filter(|part| can_have(part, coordinates)) else {
+                continue;
+            };
+            if found.len() - first == CANDIDATES_MAX {
+                return Err(overlapping(CANDIDATES_MAX));
+            }
+            found.push(part.id);
+        }
+        Ok(())
     }
+}
+
+fn can_have(part: &ManifestRef, coordinates: &[u32]) -> bool {
+    part.extents.iter().zip(coordinates).all(|(range, coordinate)| range.contains(coordinate))
+}
+
+fn overlapping(count: usize) -> Error {
+    Error::unsupported(format!(
+        "chunks of an Icechunk repository that more than {count} manifests may say where they are"
+    ))
 }
 
 /// Where the chunks of a manifest begin along an axis. One without extents can have all chunks.
@@ -67,10 +93,16 @@ fn end(part: &ManifestRef, axis: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use std::ops::Range;
 
     fn part(id: u8, extents: &[Range<u32>]) -> ManifestRef {
         ManifestRef { id: [id; 12], extents: extents.to_vec() }
+    }
+
+    fn ids(parts: &ManifestParts, coordinates: &[u32]) -> Result<Vec<ObjectId>, Error> {
+        let mut found = Vec::new();
+        parts.find(coordinates, &mut found).map(|()| found)
     }
 
     /// Equal to looking at all of them.
@@ -94,11 +126,9 @@ mod tests {
             for row in 0..20 {
                 for column in 0..22 {
                     let at = [row, column];
-                    let mut ids: Vec<_> = found.find(&at).filter_map(|number| found.id(number)).collect();
+                    let mut ids = ids(&found, &at).unwrap();
                     ids.sort_unstable();
-                    let has = |part: &&ManifestRef| {
-                        part.extents.iter().zip(&at).all(|(range, coordinate)| range.contains(coordinate))
-                    };
+                    let has = |part: &&ManifestRef| can_have(part, &at);
                     let mut wanted: Vec<_> = parts.iter().filter(has).map(|part| part.id).collect();
                     wanted.sort_unstable();
                     assert_eq!(ids, wanted, "{at:?}");
@@ -106,6 +136,28 @@ mod tests {
             }
         }
         let scalar = ManifestParts::new(vec![part(7, &[])]);
-        assert_eq!(scalar.find(&[]).collect::<Vec<_>>(), [0]);
+        assert_eq!(ids(&scalar, &[]).unwrap(), [[7; 12]]);
+    }
+
+    /// A snapshot may name any number of manifests for one chunk: those that are the same count once, and too many are refused.
+    #[test]
+    fn manifests_of_one_chunk_are_bounded() {
+        let same = ManifestParts::new(vec![part(7, &[0..9, 0..9]); 1000]);
+        assert_eq!(ids(&same, &[3, 4]).unwrap(), [[7; 12]]);
+        let overlapping = |count: u8| {
+            let parts = (0..count).map(|id| part(id, &[u32::from(id % 5)..9, 0..9]));
+            ids(&ManifestParts::new(parts.collect()), &[8, 4])
+        };
+        assert_eq!(overlapping(32).unwrap().len(), CANDIDATES_MAX);
+        assert_eq!(overlapping(33).unwrap_err().kind(), ErrorKind::Unsupported);
+        // None of them has the chunk, and all are looked at.
+        let passed = |count: u32| {
+            let parts = (0..count).map(|row| part(1, &[0..9, 2 * row..2 * row + 1]));
+            let long = part(2, &[0..100, 0..1]);
+            let few = (0..2 * count).map(|start| part(3, &[start + 10..start + 11, 0..1]));
+            ids(&ManifestParts::new(parts.chain([long]).chain(few).collect()), &[3, 1])
+        };
+        assert_eq!(passed(1000).unwrap(), Vec::<ObjectId>::new());
+        assert_eq!(passed(70_000).unwrap_err().kind(), ErrorKind::Unsupported);
     }
 }

@@ -32,6 +32,17 @@ pub(super) struct Location {
     pub(super) checksum: Option<Checksum>,
 }
 
+impl Location {
+    /// Bytes of memory that it takes, roughly.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let tag = match &self.checksum {
+            Some(Checksum::Tag(tag)) => tag.len(),
+            Some(Checksum::Modified(_)) | None => 0,
+        };
+        self.url.len() + tag + size_of::<Location>()
+    }
+}
+
 /// Which version of an object is meant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Checksum {
@@ -115,8 +126,8 @@ impl Manifest {
             array.coordinates.capacity() * size_of::<u32>()
                 + array.references.capacity() * size_of::<ChunkRef>()
         };
-        let text = |location: &Location| location.url.len() + size_of::<Location>();
-        let bytes = arrays.iter().map(table).sum::<usize>() + locations.iter().map(text).sum::<usize>();
+        let texts = locations.iter().map(Location::memory_bytes).sum::<usize>();
+        let bytes = arrays.iter().map(table).sum::<usize>() + texts;
         let memory_bytes = storage_len(bytes.saturating_add(inline_len));
         Manifest { arrays, locations, inline, memory_bytes }
     }

@@ -6,6 +6,7 @@
 //!
 //! Source: the Icechunk specification, versions 1 and 2.
 
+mod block_style;
 mod configuration;
 mod containers;
 mod extents;
@@ -56,7 +57,7 @@ const KEPT_BYTES_MAX: u64 = 256 << 20;
 /// Bytes of a manifest's file at most.
 const FILE_BYTES_MAX: u64 = 512 << 20;
 
-/// Bytes of a manifest at most, decompressed: some ten million chunks.
+/// Bytes of a manifest at most, decompressed: some ten million chunks. What it says may take twice as many.
 const MANIFEST_BYTES_MAX: usize = 1 << 30;
 
 /// Bytes of manifests, decompressed, that are parsed by as many threads as there are; of larger ones one is parsed at once.

@@ -1,6 +1,6 @@
 //! Finding the snapshot of a revision: two rounds of reads, however many branches, tags and nodes there are.
 
-use super::configuration::containers_in_yaml;
+use super::block_style::containers_in_yaml;
 use super::containers::{Container, Containers};
 use super::format::{repository, snapshot};
 use super::layout::Layout;
@@ -124,9 +124,12 @@ fn named(file: &[u8]) -> Result<String, Error> {
     })
 }
 
-fn configured(file: Option<&Bytes>) -> Vec<Container> {
-    let text = file.and_then(|file| std::str::from_utf8(file).ok());
-    text.map(containers_in_yaml).unwrap_or_default()
+/// The containers in a configuration of format 1; `None` where what it says is not understood.
+fn configured(file: Option<&Bytes>) -> Option<Vec<Container>> {
+    match file {
+        Some(file) => containers_in_yaml(std::str::from_utf8(file).ok()?),
+        None => Some(Vec::new()),
+    }
 }
 
 /// Whether a text is an id: 12 bytes in Crockford's base 32.

@@ -34,7 +34,8 @@ enum Place {
 /// The number that stands for documents, among those of targets.
 const DOCUMENTS: u32 = u32::MAX;
 
-/// Manifests that are read at once, and in memory at once beside those that are kept.
+/// Manifests that are read at once, and in memory at once beside those that are kept; but for those that the last of the chunks
+/// they are read for may be in besides.
 const MANIFESTS_AT_ONCE: usize = 32;
 
 impl IcechunkView {
@@ -52,7 +53,7 @@ impl IcechunkView {
 
     /// Where so many chunks are, whose keys are written by number. Called once: targets are numbered for one read.
     ///
-    /// Each manifest that has some of them is read once, up to [`MANIFESTS_AT_ONCE`] in one batch; a chunk costs no call of its own.
+    /// Each manifest that has some of them is read once, about [`MANIFESTS_AT_ONCE`] in one batch; a chunk costs no call of its own.
     ///
     /// # Errors
     ///
@@ -123,6 +124,8 @@ struct Round<'a> {
     coordinates: Vec<u32>,
     /// Numbers of manifests that chunks may be in.
     candidates: Vec<usize>,
+    /// Ids of those that one chunk may be in.
+    ids: Vec<ObjectId>,
     located: Vec<Located>,
     numbering: Numbering,
 }
@@ -144,25 +147,33 @@ impl<'a> Round<'a> {
             pending: Vec::new(),
             coordinates: Vec::new(),
             candidates: Vec::new(),
+            ids: Vec::new(),
             located: Vec::new(),
             numbering: Numbering::default(),
         }
     }
 
     /// Adds a chunk, and the manifests that it may be in.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` for a key that Icechunk does not have, and for a chunk that too many manifests may have.
     fn add(&mut self, key: &str) -> Result<(), Error> {
         let start = self.coordinates.len();
         let array = self.layout.chunk(key, &mut self.coordinates)?;
         let coordinates = self.coordinates.get(start..).unwrap_or_default();
         let first = self.candidates.len();
         if let Some(node) = self.layout.array(array) {
-            for id in node.manifests.find(coordinates).filter_map(|part| node.manifests.id(part)) {
+            let mut ids = std::mem::take(&mut self.ids);
+            node.manifests.find(coordinates, &mut ids)?;
+            for id in ids.drain(..) {
                 let number = *self.numbers.entry(id).or_insert_with(|| {
                     self.manifests.push(id);
                     self.manifests.len() - 1
                 });
                 self.candidates.push(number);
             }
+            self.ids = ids;
         }
         let candidates = first..self.candidates.len();
         self.pending.push(Pending { array, coordinates: start..self.coordinates.len(), candidates });

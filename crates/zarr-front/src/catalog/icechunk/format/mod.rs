@@ -28,7 +28,8 @@ pub(super) type NodeId = [u8; 8];
 pub(super) struct Repository {
     /// The snapshot of the revision that was asked for; `None` where there is no such branch or tag.
     pub(super) snapshot: Option<String>,
-    pub(super) containers: Vec<Container>,
+    /// `None` where what its configuration says of them is not understood.
+    pub(super) containers: Option<Vec<Container>>,
 }
 
 /// A node of a snapshot.

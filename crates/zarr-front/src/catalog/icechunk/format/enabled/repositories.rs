@@ -29,7 +29,7 @@ pub(in crate::catalog::icechunk) fn repository(
     };
     let containers = match repo.config() {
         Some(configuration) => containers_in_flexbuffer(configuration.bytes()),
-        None => Vec::new(),
+        None => Some(Vec::new()),
     };
     Ok(Repository { snapshot, containers })
 }
