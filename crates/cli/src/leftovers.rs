@@ -2,6 +2,7 @@
 //! them; and locks that nobody holds.
 
 use std::fs::{self, File, Metadata, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -33,7 +34,7 @@ impl Leftover {
     /// # Errors
     ///
     /// Those of the operating system.
-    pub(crate) fn remove(&self) -> std::io::Result<bool> {
+    pub(crate) fn remove(&self) -> io::Result<bool> {
         // While it is locked, so that it is nobody else's that is removed.
         let _lock = match Lock::of(&self.path) {
             Lock::Held => return Ok(false),
@@ -41,7 +42,7 @@ impl Leftover {
             Lock::None => None,
         };
         match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(true),
         }
     }
@@ -60,17 +61,48 @@ enum Lock {
     None,
 }
 
+/// Times that a file is opened whose holder removes it meanwhile.
+const TRIES_MAX: usize = 16;
+
 impl Lock {
     fn of(path: &Path) -> Lock {
         let is_lock =
             path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(LOCK));
-        let Some(file) = is_lock.then(|| File::open(path).ok()).flatten() else { return Lock::None };
-        match file.try_lock() {
-            Ok(()) => Lock::Free(file),
-            Err(TryLockError::WouldBlock) => Lock::Held,
-            Err(TryLockError::Error(_)) => Lock::None,
-        }
+        if is_lock { Lock::by(path, || File::open(path)) } else { Lock::None }
     }
+
+    /// The lock at a path, whose file `open` opens. Between the two its holder may remove it, and another one make a file of that name:
+    /// then the one that was opened is nobody's lock any more, and that of the path another one.
+    fn by(path: &Path, mut open: impl FnMut() -> io::Result<File>) -> Lock {
+        for _ in 0..TRIES_MAX {
+            let Ok(file) = open() else { return Lock::None };
+            match file.try_lock() {
+                Ok(()) if is_named(path, &file) => return Lock::Free(file),
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Lock::Held,
+                Err(TryLockError::Error(_)) => return Lock::None,
+            }
+        }
+        Lock::Held
+    }
+}
+
+/// Whether a file is the one at a path.
+fn is_named(path: &Path, file: &File) -> bool {
+    let (named, own) = (fs::symlink_metadata(path), file.metadata());
+    named.is_ok_and(|named| own.is_ok_and(|own| device_and_inode(&named) == device_and_inode(&own)))
+}
+
+#[cfg(unix)]
+fn device_and_inode(metadata: &Metadata) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// What is open cannot be replaced there.
+#[cfg(not(unix))]
+fn device_and_inode(_: &Metadata) -> Option<(u64, u64)> {
+    None
 }
 
 /// Every such file below a folder, sorted by path, but for locks that are held. Links are not followed, and folders that cannot be listed passed over.
@@ -126,5 +158,60 @@ mod tests {
         for name in ["0", "0.partial", "zarr.json", &format!("{hex}.partial.txt"), "swath-part-1-1"] {
             assert!(!is_leftover(name), "{name}");
         }
+    }
+    /// What another writer does between opening and locking is seen: its lock is not taken for the one that was opened.
+    #[test]
+    fn locks_that_are_made_anew_meanwhile_are_looked_at_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".swath-part-lock-zarr.json");
+        for is_held in [true, false] {
+            File::create(&path).unwrap();
+            let mut other = None;
+            let mut opened = 0;
+            let lock = Lock::by(&path, || {
+                opened += 1;
+                let file = File::open(&path);
+                if other.is_none() {
+                    fs::rename(&path, folder.path().join("the old one")).unwrap();
+                    let new = other.insert(File::create_new(&path).unwrap());
+                    if is_held {
+                        new.lock().unwrap();
+                    }
+                }
+                file
+            });
+            assert_eq!(opened, 2);
+            match lock {
+                Lock::Held => assert!(is_held),
+                Lock::Free(file) => {
+                    assert!(!is_held && is_named(&path, &file));
+                    assert!(matches!(other.unwrap().try_lock(), Err(TryLockError::WouldBlock)));
+                }
+                Lock::None => panic!("no lock"),
+            }
+        }
+        let mut removed = 0;
+        let never = Lock::by(&path, || {
+            removed += 1;
+            File::create(&path).inspect(|_| fs::remove_file(&path).unwrap())
+        });
+        assert!(matches!(never, Lock::Held) && removed == TRIES_MAX, "{removed}");
+        // One that is gone by then is nobody's.
+        assert!(matches!(Lock::of(&path), Lock::None));
+    }
+
+    /// A leftover lock that somebody takes before it is removed stays.
+    #[test]
+    fn locks_that_are_taken_meanwhile_are_not_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".swath-part-lock-zarr.json");
+        let file = File::create(&path).unwrap();
+        let found = leftovers(folder.path());
+        assert_eq!(found.len(), 1);
+        file.lock().unwrap();
+        assert!(leftovers(folder.path()).is_empty());
+        assert!(!found[0].remove().unwrap() && path.exists());
+        file.unlock().unwrap();
+        assert!(found[0].remove().unwrap() && !path.exists());
     }
 }
