@@ -3,6 +3,8 @@
 pub mod chain;
 pub mod codec;
 pub mod filters;
+pub mod folder;
+pub mod nodes;
 pub mod read;
 pub mod shard_index;
 pub mod stored;
