@@ -94,9 +94,9 @@ fn builder(wanted: &Map<String, Value>) -> Result<Option<ArrayBuilder>, swath::E
     let Some(shape) = wanted.get("shape").and_then(lengths) else { return Ok(None) };
     let Some(dtype) = wanted.get("dtype") else { return Ok(None) };
     let is_numpy = dtype.as_str().is_some_and(|dtype| dtype.starts_with(['<', '>', '|']));
-    let (data_type, order) = match dtype.as_str().filter(|_| is_numpy) {
-        Some(dtype) => DataType::from_v2(dtype)?,
-        None => (DataType::from_v3(dtype)?, ByteOrder::Little),
+    let (data_type, order) = match is_numpy || dtype.is_array() {
+        true => DataType::from_v2_json(dtype)?,
+        false => (DataType::from_v3(dtype)?, ByteOrder::Little),
     };
     let is_v2 = wanted.get("zarr_format") == Some(&Value::from(2));
     let mut builder = ArrayBuilder::new(&shape, data_type.clone());

@@ -274,7 +274,7 @@ impl Array {
     /// Gives elements that were read this machine's byte order where chunks are not decoded to it.
     pub(crate) fn make_native(&self, elements: &mut [u8]) {
         match &self.fields {
-            None => self.inner.compiled.make_native(elements),
+            None => self.inner.compiled.turn_foreign(elements),
             Some(fields) if !fields.foreign.is_empty() => {
                 swap_units(elements, fields.data_type.size_bytes(), &fields.foreign);
             }

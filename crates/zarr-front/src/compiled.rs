@@ -33,7 +33,8 @@ pub(crate) struct Compiled {
     pub(crate) is_flat: bool,
     /// One element as it lies where no chunk is stored: the fill value, in the byte order that chunks are decoded to.
     pub(crate) fill: Box<[u8]>,
-    /// Of structures, the fields that are decoded to a foreign byte order: they are swapped once a read has ended.
+    /// Of structures, the fields that are decoded to a foreign byte order: they are swapped once a read has ended, and before a chunk
+    /// is encoded.
     pub(crate) foreign: Vec<ForeignUnits>,
     /// From stored bytes to a chunk where elements have lengths of their own; `chain` is then never run.
     pub(crate) variable: Option<VariableChain>,
@@ -146,8 +147,9 @@ impl Compiled {
         self.variable.as_ref().map_or_else(|| self.chain.describe(), VariableChain::describe)
     }
 
-    /// Gives elements that were read this machine's byte order where chunks are not decoded to it.
-    pub(crate) fn make_native(&self, elements: &mut [u8]) {
+    /// Gives elements this machine's byte order where chunks are not decoded to it, or those that have it the order that chunks are
+    /// encoded from.
+    pub(crate) fn turn_foreign(&self, elements: &mut [u8]) {
         if !self.foreign.is_empty() {
             swap_units(elements, self.chain.layout().element.size_bytes, &self.foreign);
         }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.dtypes import StringDType
+from numpy.lib.recfunctions import repack_fields
 
 from swath import _swath
 from swath.attributes import as_json
@@ -286,13 +287,30 @@ def _data_type(dtype: Any) -> tuple[Any, np.dtype[Any] | None]:
         if isinstance(dtype, str):
             return dtype, None
         raise
-    if found.fields is not None or found.subdtype is not None:
-        message = f"data type {found}: arrays of structures cannot be made yet"
+    if found.subdtype is not None:
+        message = f"data type {found}: elements that are arrays, but for fields of structures"
         raise UnsupportedError(message)
+    if found.names is not None:
+        packed = repack_fields(found, recurse=True)
+        return _fields(packed), packed
     if found.kind == "V" and found.type is not np.void:
         # Those of ml_dtypes, which have the names of v3.
         return found.name, found
     return found.str, found
+
+
+def _fields(dtype: np.dtype[Any]) -> list[list[Any]]:
+    """Say the fields of a structure as v2 metadata has them."""
+    fields = []
+    for name in dtype.names or ():
+        inner, _, *title = (dtype.fields or {})[name]
+        if title:
+            message = f"the field {name!r} with the title {title[0]!r}"
+            raise UnsupportedError(message)
+        base, extents = inner.subdtype or (inner, ())
+        said = _fields(base) if base.names is not None else base.str
+        fields.append([name, said, list(extents)] if extents else [name, said])
+    return fields
 
 
 def _variable_length(dtype: Any) -> str | None:

@@ -1,6 +1,7 @@
 //! Structured data types: fields, one behind the other.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use swath_codecs::ByteOrder;
@@ -166,6 +167,28 @@ impl StructType {
         let fields =
             self.fields.iter().map(|field| json!({"name": field.name, "data_type": field.data_type.to_v3()}));
         json!({"name": "struct", "configuration": {"fields": fields.collect::<Vec<_>>()}})
+    }
+
+    /// The same fields as Zarr v3 has them, whose byte order the `bytes` codec says.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` for a field that is an array by itself, which v3 has not.
+    pub(crate) fn without_orders(&self) -> Result<Self, Error> {
+        let field = |field: &StructField| {
+            if !field.shape.is_empty() {
+                let name = text::cut(&field.name);
+                return Err(Error::unsupported(format!(
+                    "making a v3 array with the field `{name}`, an array"
+                )));
+            }
+            let data_type = match &field.data_type {
+                DataType::Struct(inner) => DataType::Struct(Arc::new(inner.without_orders()?)),
+                other => other.clone(),
+            };
+            Ok(StructField { data_type, order: None, ..field.clone() })
+        };
+        Self::new(self.fields.iter().map(field).collect::<Result<_, Error>>()?)
     }
 
     /// What is stored in foreign byte order, where a `bytes` codec has stored what names no order of its own in `order`.

@@ -5,8 +5,9 @@ use super::chunk_guess::{Inner, chunk_shape, shard_shape};
 use super::documents::{NamedDocument, document_bytes};
 use super::grid_document::rectilinear_grid;
 use crate::metadata::{ArrayMetadata, IndexLocation, ZarrFormat};
-use crate::{ChunkKeyEncoding, DataType, Error, FillValue, Separator};
+use crate::{ChunkKeyEncoding, DataType, Error, FillValue, Separator, StructField};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 use swath_codecs::ByteOrder;
 
 /// What is stored of a new array: `zarr.json`, or `.zarray` and `.zattrs`.
@@ -46,10 +47,12 @@ impl ArrayDocuments {
 
 fn v3(builder: &ArrayBuilder) -> Result<ArrayDocuments, Error> {
     let (inner, outer) = shapes(builder)?;
+    let data_type = match &builder.data_type {
+        DataType::Struct(structure) => DataType::Struct(Arc::new(structure.without_orders()?)),
+        other => other.clone(),
+    };
     let mut codecs = builder.filters.clone().unwrap_or_default();
-    codecs.push(
-        builder.serializer.clone().unwrap_or_else(|| serializer(&builder.data_type, builder.byte_order)),
-    );
+    codecs.push(builder.serializer.clone().unwrap_or_else(|| serializer(&data_type, builder.byte_order)));
     let zstd = || vec![json!({"name": "zstd", "configuration": {"level": 0, "checksum": false}})];
     codecs.extend(builder.compressors.clone().unwrap_or_else(zstd));
     if let Some(inner) = &inner {
@@ -75,7 +78,7 @@ fn v3(builder: &ArrayBuilder) -> Result<ArrayDocuments, Error> {
     };
     let mut document = object(json!({
         "shape": builder.shape,
-        "data_type": builder.data_type.to_v3(),
+        "data_type": data_type.to_v3(),
         "chunk_grid": grid,
         "chunk_key_encoding": chunk_key_encoding(builder.chunk_key_encoding.as_ref()),
         "fill_value": fill,
@@ -204,10 +207,20 @@ fn filters_v2(builder: &ArrayBuilder) -> Option<Vec<Value>> {
     (!filters.is_empty()).then_some(filters)
 }
 
-/// NumPy's name, in the order that the chunks are to have.
+/// NumPy's name, in the order that the chunks are to have; of a structure a list of fields, each in its own order where it has one.
 fn data_type_v2(data_type: &DataType, order: ByteOrder) -> Result<Value, Error> {
     if let DataType::String | DataType::Bytes = data_type {
         return Ok(Value::from("|O"));
+    }
+    if let DataType::Struct(structure) = data_type {
+        let field = |field: &StructField| {
+            let data_type = data_type_v2(&field.data_type, field.order.unwrap_or(order))?;
+            Ok(match field.shape.as_slice() {
+                [] => json!([field.name, data_type]),
+                shape => json!([field.name, data_type, shape]),
+            })
+        };
+        return structure.fields().iter().map(field).collect();
     }
     let native = data_type.numpy();
     let kind = native.trim_start_matches(['<', '>']);

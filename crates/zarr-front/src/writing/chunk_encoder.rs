@@ -58,7 +58,14 @@ pub(super) struct ChunkEncoder<'a> {
 impl<'a> ChunkEncoder<'a> {
     pub(super) fn new(subject: Subject<'a>) -> ChunkEncoder<'a> {
         let form = ChunkForm::new(subject.compiled);
-        ChunkEncoder { subject, scratch: Scratch::default(), form, chunk: Vec::new(), spare: Vec::new() }
+        ChunkEncoder {
+            subject,
+            scratch: Scratch::default(),
+            form,
+            chunk: Vec::new(),
+           
+            spare: Vec::new(),
+        }
     }
 
     /// Puts the stored bytes of a chunk that something is put into behind what `target` holds; `false` where it is not to be
@@ -75,13 +82,17 @@ impl<'a> ChunkEncoder<'a> {
         let Subject { fill, omits_empty, .. } = self.subject;
         let ChunkForm { shape, chain, .. } = &self.form;
         let is_whole = placed.covers(shape);
-        let chunk = match own_run(&self.subject, shape, placed).filter(|_| is_whole) {
+        let compiled = self.subject.compiled;
+        // Fields in a foreign byte order are turned in a chunk of our own.
+        let is_own = compiled.foreign.is_empty();
+        let chunk = match own_run(&self.subject, shape, placed).filter(|_| is_whole && is_own) {
             Some(run) => run,
             None => {
                 make_room(&mut self.chunk, chain.decoded_len());
                 match stored.filter(|_| !is_whole) {
                     Some(stored) => {
                         chain.decode_into(stored, &mut self.chunk, &mut self.scratch)?;
+                        compiled.turn_foreign(&mut self.chunk);
                     }
                     None if is_whole => {}
                     None => repeat(&mut self.chunk, fill),
@@ -93,6 +104,13 @@ impl<'a> ChunkEncoder<'a> {
         if omits_empty && is_repeated(chunk, fill) {
             return Ok(false);
         }
+        let chunk = match is_own {
+            true => chunk,
+            false => {
+                compiled.turn_foreign(&mut self.chunk);
+                &self.chunk
+            }
+        };
         match chain.is_identity() {
             true => target.extend_from_slice(chunk),
             false => chain.encode_behind(chunk, target, &mut self.scratch)?,
@@ -135,7 +153,8 @@ impl<'a> ChunkEncoder<'a> {
         }
         let chain = &self.form.chain;
         make_room(&mut self.chunk, chain.decoded_len());
-        repeat(&mut self.chunk, self.subject.fill);
+        // In the byte order that chunks are encoded from.
+        repeat(&mut self.chunk, &self.subject.compiled.fill);
         chain.encode(&self.chunk, &mut object, &mut self.scratch)?;
         Ok(object)
     }

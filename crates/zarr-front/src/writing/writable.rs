@@ -16,15 +16,9 @@ impl Store {
 }
 
 impl Array {
-    /// `Unsupported` where the store cannot be written to, or elements are stored in a foreign byte order.
+    /// `Unsupported` where the store cannot be written to.
     pub(super) fn require_writable(&self) -> Result<(), Error> {
-        self.store().require_writable(self.path())?;
-        if !self.inner.compiled.foreign.is_empty() {
-            let message =
-                "writing structures of which fields are stored in the other byte order than this machine's";
-            return Err(Error::unsupported(message).with_object(&self.name()));
-        }
-        Ok(())
+        self.store().require_writable(self.path())
     }
 
     /// `Unsupported` for bytes of elements of a fixed size in an array of elements of any length.

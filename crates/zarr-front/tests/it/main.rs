@@ -39,6 +39,7 @@ mod rectilinear;
 mod references;
 mod round_trips;
 mod stretches;
+mod structures_writing;
 mod validation;
 mod variable;
 mod variable_writing;

@@ -41,10 +41,18 @@ pub(crate) fn create(dice: &mut Dice, store: &Store) -> Array {
     let rank = dice.below(4);
     let shape: Vec<u64> = (0..rank).map(|_| dice.below(14)).collect();
     let chunks: Vec<u64> = (0..rank).map(|_| 1 + dice.below(6)).collect();
-    let data_type =
-        dice.pick(&[DataType::UInt8, DataType::Int16, DataType::Float32, DataType::Complex128]).clone();
+    let fields = json!({"name": "struct", "configuration": {"fields": [{"name": "a", "data_type": "int16"},
+        {"name": "b", "data_type": "uint8"}, {"name": "c", "data_type": "complex64"}]}});
+    let structure = DataType::from_v3(&fields).unwrap();
+    let data_type = dice
+        .pick(&[DataType::UInt8, DataType::Int16, DataType::Float32, DataType::Complex128, structure])
+        .clone();
     let fill = dice.pick(&[json!(0), json!(7)]).clone();
-    let fill = if data_type == DataType::Complex128 { json!([0.0, fill]) } else { fill };
+    let fill = match data_type {
+        DataType::Complex128 => json!([0.0, fill]),
+        DataType::Struct(_) => json!({"a": fill}),
+        _ => fill,
+    };
     let fill = FillValue::from_json(&fill, &data_type, ZarrFormat::V3).unwrap();
     let builder = ArrayBuilder::new(&shape, data_type).chunk_shape(&chunks).fill_value(fill);
     let order: Vec<u64> = (0..rank).rev().collect();
