@@ -5,6 +5,9 @@
 //! possible lie in several of them ([`CopyPlan`]). Where that would still read the source too often, a first stage writes it to
 //! an intermediate array on a local disk, whose chunks suit both sides.
 //!
+//! Elements that have lengths of their own take as much memory as some chunks of the source say, which are read for the plan: where
+//! others hold far longer ones, a copy takes more than it was given.
+//!
 //! # What is known of a copy that was interrupted
 //!
 //! Before the target's metadata is written, a journal is, `.swath-copy.json` beside it: what is copied, how, and how many
@@ -22,6 +25,7 @@ mod plan;
 mod run;
 mod target;
 mod target_codecs;
+mod variable;
 
 pub(crate) use journal::JOURNAL;
 

@@ -6,6 +6,8 @@ use super::options::{CopyExisting, CopyOptions, Verify};
 use super::overlap::refuse_overlap;
 use super::plan::{CopyPlan, CopyStage};
 use super::target::Target;
+use super::variable::copy_variable;
+use crate::raveling::cell_count;
 use crate::read::ReadOptions;
 use crate::reading_ahead::Ahead;
 use crate::region::{Region, RegionGrid};
@@ -34,11 +36,12 @@ pub struct CopyProgress {
 const JOURNAL_BYTES: u64 = 64 << 20;
 
 impl Array {
-    /// How [`copy_to`](Self::copy_to) would copy the array; nothing is read or written.
+    /// How [`copy_to`](Self::copy_to) would copy the array; nothing is written, and nothing read but some chunks of one whose
+    /// elements have lengths of their own, to know how long they are.
     ///
     /// # Errors
     ///
-    /// `Invalid` and `Unsupported` for what cannot be made, or not in so little memory.
+    /// `Invalid` and `Unsupported` for what cannot be made, or not in so little memory; those of reading these chunks.
     pub fn copy_plan(&self, options: &CopyOptions<'_>) -> Result<CopyPlan, Error> {
         Target::new(self, options)?.plan(self, options)
     }
@@ -204,29 +207,45 @@ impl Copying<'_> {
             selection(&region).map(|selection| (region, selection))
         });
         let verifies = self.options.verify == Verify::Yes;
-        let is_ahead = 1 + u64::from(verifies) < self.plan.boxes_in_memory;
-        let ahead = if is_ahead { Ahead::One } else { Ahead::None };
         let control = Control::new();
         let read = ReadOptions { control, interrupt: self.options.interrupt, ..ReadOptions::default() };
         let said_after = JOURNAL_BYTES.min(self.plan.total_bytes() / 100);
-        let (mut next, mut unsaid, mut again) = (done, 0, Vec::new());
+        let (mut next, mut unsaid) = (done, 0);
         let before: u64 = self.plan.total_bytes().saturating_mul(storage_len(number));
         let mut bytes =
             before.saturating_add(done.saturating_mul(stage.region_bytes).min(self.plan.total_bytes()));
-        source.visit_boxes(boxes, ahead, &read, &mut |region: &Region, elements: &[u8]| {
-            self.write(target, region, elements)?;
-            if verifies && journal.is_some() {
-                verify(target, region, elements, &mut again)?;
-            }
+        let mut is_done = |region: &Region| {
+            let elements = cell_count(&region.shape).unwrap_or(u64::MAX);
+            let len = elements.saturating_mul(self.plan.element_bytes);
             next += 1;
-            unsaid += storage_len(elements.len());
+            unsaid += len;
             if let Some(journal) = journal.filter(|_| said_after <= unsaid) {
                 journal.write(next)?;
                 unsaid = 0;
             }
-            bytes += storage_len(elements.len());
+            bytes = bytes.saturating_add(len);
             self.report(number, bytes);
             Ok::<(), Error>(())
+        };
+        let verifies_here = verifies && journal.is_some();
+        if source.data_type().is_variable_length() {
+            let write = WriteOptions { interrupt: self.options.interrupt, ..WriteOptions::default() };
+            for found in boxes {
+                let (region, selection) = found?;
+                copy_variable((source, &selection, &read), (target, &region, &write), verifies_here)?;
+                is_done(&region)?;
+            }
+            return Ok(());
+        }
+        let is_ahead = 1 + u64::from(verifies) < self.plan.boxes_in_memory;
+        let ahead = if is_ahead { Ahead::One } else { Ahead::None };
+        let mut again = Vec::new();
+        source.visit_boxes(boxes, ahead, &read, &mut |region: &Region, elements: &[u8]| {
+            self.write(target, region, elements)?;
+            if verifies_here {
+                verify(target, region, elements, &mut again)?;
+            }
+            is_done(region)
         })
     }
 
@@ -257,11 +276,15 @@ fn verify(target: &Array, region: &Region, wanted: &[u8], again: &mut Vec<u8>) -
         return Ok(());
     }
     let first = again.iter().zip(wanted).position(|(found, wanted)| found != wanted).unwrap_or(0);
+    Err(differing(target, region, first / target.data_type().size_bytes().max(1)))
+}
+
+/// What was read back of a box is not what was written, first at an element of it.
+pub(super) fn differing(target: &Array, region: &Region, element: usize) -> Error {
+    let selection = region.selection().map(|selection| selection.to_string()).unwrap_or_default();
     let message = format!(
-        "what was read back from {} differs from what was written, first at element {} of the box: a codec that does not keep \
-         all bits, or storage that fails",
-        region.selection()?,
-        first / target.data_type().size_bytes().max(1)
+        "what was read back from {selection} differs from what was written, first at element {element} of the box: a codec that \
+         does not keep all bits, or storage that fails"
     );
-    Err(Error::new(ErrorKind::Corrupt, message).with_object(&target.name()))
+    Error::new(ErrorKind::Corrupt, message).with_object(&target.name())
 }

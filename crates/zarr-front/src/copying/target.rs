@@ -3,7 +3,9 @@
 use super::options::{CopyOptions, CopyShards};
 use super::plan::{CopyPlan, Problem};
 use super::target_codecs::{ChunkCodecs, target_codecs};
+use super::variable::variable_bytes;
 use crate::metadata::{ArrayCodecs, ZarrFormat};
+use crate::raveling::cell_count;
 use crate::region::Region;
 use crate::store::Store;
 use crate::{Array, ArrayBuilder, AxisKind, AxisSelection, Error, MemoryOrder, ResolvedAxis, Selection};
@@ -32,12 +34,6 @@ impl Target {
     /// What cannot be made: `Invalid` for shapes that do not fit, `Unsupported` for codecs, data types and regions.
     pub(super) fn new(source: &Array, options: &CopyOptions<'_>) -> Result<Target, Error> {
         let named = |error: Error| error.with_object(&source.name());
-        if source.data_type().is_variable_length() {
-            return Err(named(Error::unsupported(format!(
-                "copying arrays of data type `{}`",
-                source.data_type()
-            ))));
-        }
         let axes = region_axes(source, options).map_err(named)?;
         let shape: Vec<u64> = axes.iter().map(|axis| axis.count).collect();
         let builder = builder(source, &shape, options).map_err(named)?;
@@ -47,18 +43,23 @@ impl Target {
         Ok(Target { builder, model, axes })
     }
 
-    /// The plan of the copy.
+    /// The plan of the copy. Of an array whose elements have lengths of their own some chunks are read for it.
     ///
     /// # Errors
     ///
-    /// `Invalid` where the memory is too little for one object.
+    /// `Invalid` where the memory is too little for one object; those of reading these chunks.
     pub(super) fn plan(&self, source: &Array, options: &CopyOptions<'_>) -> Result<CopyPlan, Error> {
+        let element_bytes = match source.data_type().is_variable_length() {
+            true => variable_bytes(source, &self.axes)?,
+            false => storage_len(self.model.data_type().size_bytes()),
+        };
+        let decoded_bytes = |array: &Array| decoded_bytes(array, element_bytes);
         let origin: Vec<(u64, u64)> =
             self.axes.iter().map(|axis| (axis.start, axis.step.unsigned_abs())).collect();
         let verifies = options.verify == super::Verify::Yes;
         CopyPlan::new(&Problem {
             shape: self.model.shape(),
-            element_bytes: storage_len(self.model.data_type().size_bytes()),
+            element_bytes,
             origin: &origin,
             source_chunk: source.chunk_shape(),
             target_object: self.model.metadata().chunk_shape(),
@@ -91,8 +92,11 @@ impl Target {
 }
 
 /// Bytes that a lane decodes a chunk into before its elements are put where they belong.
-fn decoded_bytes(array: &Array) -> u64 {
+fn decoded_bytes(array: &Array, element_bytes: u64) -> u64 {
     let compiled = &array.inner.compiled;
+    if compiled.variable.is_some() {
+        return cell_count(&compiled.chunk_shape).unwrap_or(u64::MAX).saturating_mul(element_bytes);
+    }
     if compiled.part_strides.is_some() { 0 } else { storage_len(compiled.chain.decoded_len()) }
 }
 

@@ -119,6 +119,10 @@ fn parts(codecs: &[Value]) -> Result<ChunkCodecs, Error> {
 fn from_v2(own: ChunkCodecs, element_bytes: usize) -> Result<ChunkCodecs, Error> {
     let mut found = ChunkCodecs::default();
     for codec in own.filters.into_iter().chain(own.compressors) {
+        // What makes bytes of objects is no filter in v3, and the builder names it.
+        if matches!(codec.get("id").and_then(Value::as_str), Some("vlen-utf8" | "vlen-bytes" | "json2")) {
+            continue;
+        }
         let class = Codec::from_v2(&codec)?.class();
         let mut configuration = codec.as_object().cloned().unwrap_or_default();
         let id = configuration.shift_remove("id").unwrap_or_default();

@@ -51,6 +51,8 @@ pub(super) struct ChunkEncoder<'a> {
     pub(super) scratch: Scratch,
     pub(super) form: ChunkForm,
     pub(super) chunk: Vec<u8>,
+    /// The most bytes that elements of any length came to in a chunk that was decoded to keep some of them.
+    pub(super) kept_bytes: u64,
     /// An object of before, for its memory.
     spare: Vec<u8>,
 }
@@ -63,7 +65,7 @@ impl<'a> ChunkEncoder<'a> {
             scratch: Scratch::default(),
             form,
             chunk: Vec::new(),
-           
+            kept_bytes: 0,
             spare: Vec::new(),
         }
     }

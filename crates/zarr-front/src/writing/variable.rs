@@ -55,7 +55,7 @@ impl Array {
     }
 
     /// Where each element lies in the bytes of `data`.
-    fn places_of(&self, data: &VariableArrayData) -> Result<Vec<u8>, Error> {
+    pub(super) fn places_of(&self, data: &VariableArrayData) -> Result<Vec<u8>, Error> {
         if data.data_type() != self.data_type() {
             let message = format!(
                 "wanted elements of data type `{}` to write, found `{}`",

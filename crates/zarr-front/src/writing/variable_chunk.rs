@@ -24,7 +24,7 @@ impl ChunkEncoder<'_> {
         stored: Option<&[u8]>,
         target: &mut Vec<u8>,
     ) -> Result<bool, Error> {
-        let Self { subject, scratch, form, chunk, .. } = self;
+        let Self { subject, scratch, form, chunk, kept_bytes, .. } = self;
         let chain = form.variable.as_ref().ok_or_else(outside)?;
         make_room(chunk, form.chain.decoded_len());
         let is_whole = placed.covers(&form.shape);
@@ -33,6 +33,7 @@ impl ChunkEncoder<'_> {
         }
         let kept = stored.filter(|_| !is_whole).map(|stored| chain.decode(stored, scratch)).transpose()?;
         if let Some(kept) = &kept {
+            *kept_bytes = (*kept_bytes).max(swath_ioengine::storage_len(kept.content.len()));
             put_stored(chain, kept, chunk)?;
         }
         put(subject, &form.shape, placed, chunk).ok_or_else(outside)?;

@@ -95,6 +95,9 @@ struct Write<'a> {
     object_count: u64,
     next: AtomicU64,
     is_over: AtomicBool,
+    /// The most bytes of elements of any length, or of the object itself, that an object came to which was read before a part of it was
+    /// written.
+    kept_bytes: AtomicU64,
     error: Mutex<Option<Error>>,
 }
 
@@ -147,24 +150,34 @@ impl<'a> Write<'a> {
             object_count,
             next: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
+            kept_bytes: AtomicU64::new(0),
             error: Mutex::new(None),
         })
     }
 
     fn run(self, options: &WriteOptions<'_>) -> Result<(), Error> {
+        if self.is_variable() {
+            // How long the elements are that are stored already is known once an object of them was read.
+            self.step(&mut self.encoders(1), options.interrupt);
+        }
         let threads = self.threads();
+        let write = &self;
         std::thread::scope(|scope| {
-            for _ in 1..threads.objects {
-                let work = || self.work(threads.each, None);
+            for number in 1..threads.objects {
+                let work = move || write.work(number, threads.each, None);
                 // With fewer threads it only takes longer.
                 let _ = std::thread::Builder::new().name("swath-write".to_owned()).spawn_scoped(scope, work);
             }
-            self.work(threads.each, options.interrupt);
+            write.work(0, threads.each, options.interrupt);
         });
         match self.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
             None => Ok(()),
         }
+    }
+
+    fn is_variable(&self) -> bool {
+        self.subject.compiled.variable.is_some()
     }
 
     /// As many as the engine has lanes, and more where each waits for a network; as few as their memory needs.
@@ -187,31 +200,45 @@ impl<'a> Write<'a> {
         Threads { objects, each }
     }
 
-    /// What elements of any length come to in an object, as far as those that are written tell.
+    /// What elements of any length come to in an object, as far as those tell that are written, and those that were stored in the
+    /// objects before.
     fn content_bytes(&self, object_elements: u64) -> u64 {
         let source = self.subject.source;
         let count = storage_len((source.bytes.len() / self.subject.fill.len().max(1)).max(1));
-        (storage_len(source.content.len()) / count).saturating_mul(object_elements)
+        let written = (storage_len(source.content.len()) / count).saturating_mul(object_elements);
+        written.max(self.kept_bytes.load(Ordering::Relaxed))
     }
 
-    /// Writes objects until there are none left, or one fails.
-    fn work(&self, encoders: usize, interrupt: Option<&dyn Fn() -> bool>) {
-        let mut encoders: Vec<ChunkEncoder<'_>> =
-            (0..encoders).map(|_| ChunkEncoder::new(self.subject)).collect();
-        while !self.is_over.load(Ordering::Relaxed) {
-            let number = self.next.fetch_add(1, Ordering::Relaxed);
-            if self.object_count <= number {
-                return;
-            }
-            let written = match interrupt.is_some_and(|interrupt| interrupt()) {
-                true => Err(Error::new(ErrorKind::Cancelled, "the write was interrupted")),
-                false => self.object(number, &mut encoders),
-            };
-            if let Err(error) = written {
-                self.is_over.store(true, Ordering::Relaxed);
-                self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-            }
+    /// Writes objects until there are none left, or one fails; or until this thread, by its number, is one more than fit their memory.
+    fn work(&self, thread: usize, encoders: usize, interrupt: Option<&dyn Fn() -> bool>) {
+        let mut encoders = self.encoders(encoders);
+        while (!self.is_variable() || thread < self.threads().objects) && self.step(&mut encoders, interrupt)
+        {
         }
+    }
+
+    fn encoders(&self, count: usize) -> Vec<ChunkEncoder<'a>> {
+        (0..count).map(|_| ChunkEncoder::new(self.subject)).collect()
+    }
+
+    /// Writes the next object; `false` where there is none, or one has failed.
+    fn step(&self, encoders: &mut [ChunkEncoder<'_>], interrupt: Option<&dyn Fn() -> bool>) -> bool {
+        if self.is_over.load(Ordering::Relaxed) {
+            return false;
+        }
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        if self.object_count <= number {
+            return false;
+        }
+        let written = match interrupt.is_some_and(|interrupt| interrupt()) {
+            true => Err(Error::new(ErrorKind::Cancelled, "the write was interrupted")),
+            false => self.object(number, encoders),
+        };
+        if let Err(error) = written {
+            self.is_over.store(true, Ordering::Relaxed);
+            self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+        true
     }
 
     fn object(&self, number: u64, encoders: &mut [ChunkEncoder<'_>]) -> Result<(), Error> {
@@ -324,6 +351,9 @@ impl<'a> Write<'a> {
             Err(error) if is_damage(&error) => self.encode(placed, None, encoders)?,
             encoded => encoded?,
         };
+        let content = encoders.iter().map(|encoder| encoder.kept_bytes).max().unwrap_or(0);
+        self.kept_bytes
+            .fetch_max(content.max(bytes.map_or(0, |bytes| storage_len(bytes.len()))), Ordering::Relaxed);
         match (encoded, &stored) {
             (Some(bytes), _) => self.store(object, bytes, Some(stored.as_ref()), encoders),
             (None, None) => Ok(Replaced::Done),
@@ -388,5 +418,39 @@ impl<'a> Write<'a> {
             (None, [encoder, ..]) => encoder.encode_object(placed, stored),
             (None, []) => Err(Error::new(ErrorKind::Internal, "a write without an encoder")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ArrayBuilder, DataType, Store, VariableArrayData};
+    use swath_ioengine::{EngineConfig, Limits, MemoryMedium};
+
+    /// Short strings that are put among long ones, which are known once an object of them was read.
+    #[test]
+    fn threads_are_as_few_as_what_is_stored_needs() {
+        let store = Store::memory(&MemoryMedium::new());
+        let array = ArrayBuilder::new(&[64], DataType::String).chunk_shape(&[4]).create(&store, "").unwrap();
+        let long = VariableArrayData::of_strings(&[64], vec!["x".repeat(1 << 18); 64]).unwrap();
+        let options = WriteOptions::default();
+        array.write_variable(&Selection::all(), &long, &options).unwrap();
+        let limits = Limits { lanes: 8, in_flight_bytes_max: 4 << 20, ..Limits::default() };
+        let array = array.with_engine(Engine::new(EngineConfig { limits, ..EngineConfig::default() }));
+        let selection: Selection = "::2".parse().unwrap();
+        let short = VariableArrayData::of_strings(&[32], ["y"; 32]).unwrap();
+        let target = Target::new(&array, &selection).unwrap();
+        let places = array.places_of(&short).unwrap();
+        let source = Elements::of_places(&places, &short).unwrap();
+        let spread = target.spread(&source, array.data_type().size_bytes()).unwrap();
+        let write = Write::new(&array, &target, &spread, &options).unwrap();
+        assert_eq!(write.threads().objects, 8);
+        assert!(write.step(&mut write.encoders(1), None));
+        // With the length of each.
+        assert_eq!(write.kept_bytes.load(Ordering::Relaxed), (4 << 18) + 5 * 4);
+        assert_eq!(write.threads().objects, 1);
+        write.run(&options).unwrap();
+        let read = array.read_variable(&"60:".parse().unwrap()).unwrap();
+        assert_eq!(read.iter().map(<[u8]>::len).collect::<Vec<_>>(), [1, 1 << 18, 1, 1 << 18]);
     }
 }

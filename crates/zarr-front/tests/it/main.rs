@@ -15,6 +15,7 @@ mod contained;
 mod control;
 mod converted;
 mod copying;
+mod copying_variable;
 mod corpus;
 mod damage;
 mod decoded;
