@@ -25,7 +25,7 @@ pub(crate) struct Contexts {
     pub(crate) zstd_compressor: Option<zstd_safe::CCtx<'static>>,
     pub(crate) decompressor: Option<Decompressor>,
     pub(crate) compressor: Option<Compressor>,
-    /// One block of blosc before it is unshuffled.
+    /// What blosc has shuffled: one block before it is unshuffled, or a chunk before it is compressed.
     pub(crate) block: Vec<u8>,
     /// For the chain behind a filter.
     pub(crate) nested: Option<Box<Nested>>,

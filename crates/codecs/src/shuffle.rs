@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::blosc::unshuffle;
+use crate::blosc::{shuffle, unshuffle};
 use crate::configuration::Configuration;
 use crate::error::{Error, Wanted};
+use crate::scratch::room;
 
 const NAME: &str = "shuffle";
 /// The size that numcodecs takes when none is asked for.
@@ -49,11 +50,8 @@ impl ShuffleCodec {
         if let Some(error) = self.wrong_length(source.len()) {
             return Err(Error::invalid(NAME, error));
         }
-        target.clear();
-        target.reserve_exact(source.len());
-        for byte in 0..self.element_bytes.max(1) {
-            target.extend(source.iter().skip(byte).step_by(self.element_bytes.max(1)));
-        }
+        shuffle(self.element_bytes.max(1), source, room(target, source.len())?);
+        target.truncate(source.len());
         Ok(())
     }
 

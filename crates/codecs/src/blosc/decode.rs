@@ -161,12 +161,12 @@ fn past_end(bytes: &[u8], at: usize) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::{BloscCodec, BloscCompressor, BloscShuffle};
     use super::*;
     use proptest::prelude::*;
 
-    fn codec() -> impl Strategy<Value = BloscCodec> {
+    pub(crate) fn codec() -> impl Strategy<Value = BloscCodec> {
         (
             prop::sample::select(vec![
                 BloscCompressor::Lz4,
@@ -189,7 +189,7 @@ mod tests {
             })
     }
 
-    fn chunk() -> impl Strategy<Value = Vec<u8>> {
+    pub(crate) fn chunk() -> impl Strategy<Value = Vec<u8>> {
         (any::<u32>(), 0..20_000u32, 0..8u32).prop_map(|(seed, length, noise_bits)| {
             let mut state = seed;
             (0..length)
@@ -221,7 +221,7 @@ mod tests {
         #[test]
         fn equals_c_blosc(codec in codec(), chunk in chunk()) {
             let mut stored = Vec::new();
-            codec.encode(1, &chunk, &mut stored).unwrap();
+            codec.encode(1, &chunk, &mut stored, &mut Contexts::default()).unwrap();
             let mut contexts = Contexts::default();
             prop_assert_eq!(oracle(&stored, chunk.len()), Some(chunk.clone()));
             prop_assert_eq!(ours(&stored, chunk.len(), &mut contexts), Some(chunk));
@@ -234,7 +234,7 @@ mod tests {
             damage in prop::collection::vec((0..60usize, any::<u8>()), 1..3),
         ) {
             let mut stored = Vec::new();
-            codec.encode(1, &chunk, &mut stored).unwrap();
+            codec.encode(1, &chunk, &mut stored, &mut Contexts::default()).unwrap();
             for (at, value) in damage {
                 if let Some(byte) = stored.get_mut(at) {
                     *byte = value;

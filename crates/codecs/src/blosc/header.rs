@@ -10,6 +10,7 @@ pub(crate) const DECODED_BYTES_MAX: usize = 0x7FFF_FFEF;
 /// BLOSC_VERSION_FORMAT: the only one there is of blosc 1.
 const FORMAT_VERSION: u8 = 2;
 
+const FLAGS_AT: usize = 2;
 const FLAG_SHUFFLE: u8 = 0x01;
 const FLAG_STORED: u8 = 0x02;
 const FLAG_BITSHUFFLE: u8 = 0x04;
@@ -103,6 +104,13 @@ impl Header {
             block_bytes,
             stored_len,
         })
+    }
+}
+
+/// Has the header at the front of `stored` tell that blocks were arranged: 1 for bytes, 2 for bits, as c-blosc numbers it.
+pub(super) fn mark_arranged(stored: &mut [u8], shuffle: i32) {
+    if let Some(flags) = stored.get_mut(FLAGS_AT) {
+        *flags |= if shuffle == 1 { FLAG_SHUFFLE } else { FLAG_BITSHUFFLE };
     }
 }
 

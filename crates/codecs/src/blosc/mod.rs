@@ -3,9 +3,10 @@
 //! Zarr v3 codec specification "blosc" 1.0, numcodecs' `blosc`, c-blosc's README_CHUNK_FORMAT.rst.
 
 mod arrange;
-pub(crate) use arrange::unshuffle;
+pub(crate) use arrange::{shuffle, unshuffle};
 mod configuration;
 mod decode;
+mod encode;
 mod ffi;
 mod header;
 
@@ -36,9 +37,10 @@ impl BloscCodec {
         element_bytes: usize,
         source: &[u8],
         target: &mut Vec<u8>,
+        contexts: &mut Contexts,
     ) -> Result<(), Error> {
         target.clear();
-        self.encode_behind(element_bytes, source, target)
+        self.encode_behind(element_bytes, source, target, contexts)
     }
 
     /// [`encode`](Self::encode), with the bytes put behind what `target` holds.
@@ -47,6 +49,7 @@ impl BloscCodec {
         element_bytes: usize,
         source: &[u8],
         target: &mut Vec<u8>,
+        contexts: &mut Contexts,
     ) -> Result<(), Error> {
         if DECODED_BYTES_MAX < source.len() {
             return Err(Error::invalid(
@@ -54,16 +57,18 @@ impl BloscCodec {
                 format!("wanted at most {DECODED_BYTES_MAX} bytes to compress, found {}", source.len()),
             ));
         }
+        encode::encode(&self.settings(element_bytes)?, source, target, &mut contexts.block)
+    }
+
+    fn settings(self, element_bytes: usize) -> Result<ffi::Settings, Error> {
         let element_bytes = self.element_bytes.unwrap_or(element_bytes);
-        let settings = ffi::Settings {
+        Ok(ffi::Settings {
             level: self.level,
             shuffle: self.shuffle.number_for(element_bytes),
             element_bytes,
             block_bytes: self.block_bytes,
             compressor: self.compressor.library_name()?,
-        };
-        ffi::compress(&settings, source, target)
-            .ok_or_else(|| Error::internal(NAME, "wanted c-blosc to compress, found it to refuse"))
+        })
     }
 }
 
@@ -84,7 +89,7 @@ mod tests {
 
     fn encoded(codec: BloscCodec, source: &[u8]) -> Vec<u8> {
         let mut target = Vec::new();
-        codec.encode(4, source, &mut target).unwrap();
+        codec.encode(4, source, &mut target, &mut Contexts::default()).unwrap();
         target
     }
 

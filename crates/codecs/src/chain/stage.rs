@@ -227,7 +227,7 @@ impl Stage {
             StageCodec::Zstd(codec) => {
                 Some(codec.encode_behind(source, target, &mut contexts.zstd_compressor))
             }
-            StageCodec::Blosc(codec) => Some(codec.encode_behind(element_bytes, source, target)),
+            StageCodec::Blosc(codec) => Some(codec.encode_behind(element_bytes, source, target, contexts)),
             _ => None,
         }
     }
@@ -244,7 +244,7 @@ impl Stage {
             StageCodec::Gzip(codec) => codec.encode(source, target, &mut contexts.compressor),
             StageCodec::Zlib(codec) => codec.encode(source, target, &mut contexts.compressor),
             StageCodec::Zstd(codec) => codec.encode(source, target, &mut contexts.zstd_compressor),
-            StageCodec::Blosc(codec) => codec.encode(element_bytes, source, target),
+            StageCodec::Blosc(codec) => codec.encode(element_bytes, source, target, contexts),
             StageCodec::Lz4(codec) => codec.encode(source, target),
             StageCodec::Bz2(codec) => codec.encode(source, target),
             StageCodec::Lzma(codec) => codec.encode(source, target),

@@ -1,4 +1,4 @@
-//! Undoes blosc's byte and bit shuffle.
+//! blosc's byte and bit shuffle, done ([`forward`]) and undone (here).
 //!
 //! Plain Rust for every machine, and kernels of [`simd`] that do most of the work where the machine has them: each
 //! says how far it came, and the plain loops do the rest. On 8 KiB of 4-byte elements in the first-level cache (Sapphire
@@ -7,6 +7,10 @@
 #[cfg_attr(target_arch = "x86_64", path = "avx2.rs")]
 #[cfg_attr(not(target_arch = "x86_64"), path = "none.rs")]
 mod simd;
+
+mod forward;
+pub(crate) use forward::shuffle;
+pub(super) use forward::{bitshuffle, has_kernels};
 
 /// Elements whose planes are untangled at a time: a tile of 16-byte elements is 4 KiB, and stays in the first-level
 /// cache with its source and target.

@@ -1,0 +1,146 @@
+//! Encodes a blosc buffer by c-blosc, whose blocks are arranged before.
+//!
+//! c-blosc shuffles by SSE2 unless all of it is compiled for AVX2 (docs/decisions/0003). Where this machine has kernels
+//! for the elements, blocks are arranged here, c-blosc compresses them as they are, and the header is told how they were
+//! arranged: the bytes are those that c-blosc alone comes to.
+
+use super::NAME;
+use super::arrange::{bitshuffle, has_kernels, shuffle};
+use super::ffi::{self, Settings};
+use super::header::{HEADER_BYTES, Header, mark_arranged};
+use crate::error::Error;
+use crate::scratch::room;
+
+/// What is longer is left to c-blosc, which arranges block by block: arranged as a whole it would leave a core's
+/// second-level cache, and take as much memory again.
+const ARRANGED_BYTES_MAX: usize = 1 << 20;
+
+/// MIN_BUFFERSIZE of blosc.c: shorter buffers are stored, and shorter blocks are made so long.
+const BLOCK_BYTES_MIN: usize = 128;
+
+/// MAX_SPLITS of blosc.c: blocks of larger elements are not split into streams.
+const SPLITS_MAX: usize = 16;
+
+/// Encodes `source`, and puts it behind what `target` holds.
+///
+/// # Errors
+///
+/// `Internal` where c-blosc refuses the settings or the length, or there is no memory.
+pub(super) fn encode(
+    settings: &Settings,
+    source: &[u8],
+    target: &mut Vec<u8>,
+    staging: &mut Vec<u8>,
+) -> Result<(), Error> {
+    let start = target.len();
+    if is_arranged_here(settings, source.len()) {
+        let block_bytes = block_bytes(settings, source.len());
+        let arranged = room(staging, source.len())?;
+        for (block, arranged) in source.chunks(block_bytes).zip(arranged.chunks_mut(block_bytes)) {
+            match settings.shuffle {
+                1 => shuffle(settings.element_bytes, block, arranged),
+                _ => bitshuffle(settings.element_bytes, block, arranged),
+            }
+        }
+        ffi::compress(&Settings { shuffle: 0, ..*settings }, arranged, target).ok_or_else(refused)?;
+        let stored = &mut target[start..];
+        let header = Header::parse(stored)?;
+        if header.block_bytes == block_bytes {
+            // What does not become shorter is stored, and that is not arranged.
+            if header.is_stored {
+                stored[HEADER_BYTES..].copy_from_slice(source);
+            }
+            mark_arranged(stored, settings.shuffle);
+            return Ok(());
+        }
+        // Another version of c-blosc, which makes blocks of other lengths.
+        target.truncate(start);
+    }
+    ffi::compress(settings, source, target).ok_or_else(refused)
+}
+
+fn is_arranged_here(settings: &Settings, len: usize) -> bool {
+    let is_shuffled = match settings.shuffle {
+        0 => false,
+        // c-blosc does not shuffle bytes of elements of one.
+        1 => settings.element_bytes != 1,
+        _ => true,
+    };
+    // At level 0 it compresses nothing, hence arranges nothing.
+    let is_compressed = settings.level != 0 && BLOCK_BYTES_MIN <= len;
+    is_shuffled && is_compressed && len <= ARRANGED_BYTES_MAX && has_kernels(settings.element_bytes)
+}
+
+/// The bytes of blocks that c-blosc cuts so many bytes into: `compute_blocksize` of blosc.c, for levels above 0.
+fn block_bytes(settings: &Settings, len: usize) -> usize {
+    const KIB: usize = 1 << 10;
+    let Settings { element_bytes, .. } = *settings;
+    let name = settings.compressor.to_bytes();
+    let is_slow = matches!(name, b"lz4hc" | b"zlib" | b"zstd");
+    let cached = if is_slow { 64 * KIB } else { 32 * KIB };
+    let mut block = match (settings.block_bytes, settings.level) {
+        (0, _) if len < 32 * KIB => len,
+        (0, 1) => cached / 2,
+        (0, 2) => cached,
+        (0, 3) => cached * 2,
+        (0, 4 | 5) => cached * 4,
+        (0, 9) if is_slow => cached * 16,
+        (0, _) => cached * 8,
+        (asked, _) => asked.max(BLOCK_BYTES_MIN),
+    };
+    if name != b"zstd" && element_bytes <= SPLITS_MAX && BLOCK_BYTES_MIN <= block / element_bytes {
+        block = (block.min(256 * KIB) * element_bytes).clamp(64 * KIB, 1024 * KIB);
+    }
+    let block = block.min(len);
+    if element_bytes < block { block / element_bytes * element_bytes } else { block }
+}
+
+#[cold]
+fn refused() -> Error {
+    Error::internal(NAME, "wanted c-blosc to compress, found it to refuse")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::decode::tests::{chunk, codec};
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn bytes_equal_those_of_c_blosc(codec in codec(), chunk in chunk(), before in 0..3usize) {
+            let settings = codec.settings(1).unwrap();
+            let (mut found, mut wanted) = (vec![7; before], vec![7; before]);
+            encode(&settings, &chunk, &mut found, &mut Vec::new()).unwrap();
+            ffi::compress(&settings, &chunk, &mut wanted).unwrap();
+            prop_assert_eq!(found, wanted);
+        }
+    }
+
+    /// Levels and lengths beyond those of the random chunks: what [`block_bytes`] has to know.
+    #[test]
+    fn blocks_are_as_long_as_those_of_c_blosc() {
+        let source: Vec<u8> = (0..ARRANGED_BYTES_MAX).map(|at| (at / 6 % 251).to_le_bytes()[0]).collect();
+        for level in 1..=9 {
+            for compressor in [c"blosclz", c"lz4", c"lz4hc", c"zlib", c"zstd"] {
+                for (element_bytes, block_bytes) in [(2, 0), (4, 0), (8, 0), (16, 0), (2, 1000), (4, 300_000)]
+                {
+                    for len in [128, 32_767, 32_768, 200_001, ARRANGED_BYTES_MAX] {
+                        let settings = Settings { level, shuffle: 1, element_bytes, block_bytes, compressor };
+                        let mut stored = Vec::new();
+                        // The slow ones need not compress to cut.
+                        ffi::compress(&settings, &source[..len], &mut stored).unwrap();
+                        let header = Header::parse(&stored).unwrap();
+                        assert_eq!(
+                            header.block_bytes,
+                            super::block_bytes(&settings, len),
+                            "{level} {compressor:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
