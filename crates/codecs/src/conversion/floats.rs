@@ -1,8 +1,10 @@
 //! Conversions whose steps are done in floats.
 
+use super::division::{self, Divisor};
+use super::lanes::map_chunks;
 use super::load::Load;
-use super::rows::{Blocks, StoredRows, values_of_bytes};
-use super::simd::{self, Loop};
+use super::rows::{Blocks, Room, StoredRows, values_of_bytes};
+use super::simd::{self, LANES, Loop, Vectors};
 use super::source::Value;
 use super::store::Store;
 use std::ops::{Add, Div, Mul, Sub};
@@ -18,6 +20,12 @@ pub(crate) trait Working:
     fn of<V: Value>(value: V) -> Self;
 
     fn is_nan(self) -> bool;
+
+    /// What [`quotient_by`](Self::quotient_by) takes instead of a divisor; `None` where a division will have to do.
+    fn reciprocal(divisor: Self) -> Option<Self>;
+
+    /// The quotient, by sums and products that are rounded once; true where a division may come to another one.
+    fn quotient_by(self, divisor: Self, reciprocal: Self) -> (Self, bool);
 }
 
 impl Working for f32 {
@@ -33,6 +41,16 @@ impl Working for f32 {
     fn is_nan(self) -> bool {
         f32::is_nan(self)
     }
+
+    #[inline(always)]
+    fn reciprocal(divisor: f32) -> Option<f32> {
+        division::reciprocal(divisor)
+    }
+
+    #[inline(always)]
+    fn quotient_by(self, divisor: f32, reciprocal: f32) -> (f32, bool) {
+        division::quotient(self, divisor, reciprocal)
+    }
 }
 
 impl Working for f64 {
@@ -47,6 +65,16 @@ impl Working for f64 {
     #[inline(always)]
     fn is_nan(self) -> bool {
         f64::is_nan(self)
+    }
+
+    #[inline(always)]
+    fn reciprocal(_: f64) -> Option<f64> {
+        None
+    }
+
+    #[inline(always)]
+    fn quotient_by(self, divisor: f64, _: f64) -> (f64, bool) {
+        (self / divisor, false)
     }
 }
 
@@ -85,11 +113,12 @@ impl<W: Working> Floats<W> {
         count: usize,
     ) {
         let Some(store) = &self.store else {
+            let Blocks { values, room } = blocks;
             let is_done =
-                values_of_bytes(targets, |values| self.calculate(stored, channel, values, self.fill));
+                values_of_bytes(targets, |values| self.calculate(stored, channel, values, self.fill, room));
             if is_done.is_none() {
-                blocks.rows(targets.len(), count, |values| {
-                    self.calculate(stored, channel, values, self.fill);
+                values.rows(targets.len(), count, |values| {
+                    self.calculate(stored, channel, values, self.fill, room);
                     for (target, values) in targets.iter_mut().zip(values) {
                         target.copy_from_slice(bytemuck::cast_slice(values));
                     }
@@ -97,15 +126,22 @@ impl<W: Working> Floats<W> {
             }
             return;
         };
-        blocks.rows(targets.len(), count, |values| {
-            self.calculate(stored, channel, values, self.fill);
+        let Blocks { values, room } = blocks;
+        values.rows(targets.len(), count, |values| {
+            self.calculate(stored, channel, values, self.fill, room);
             store.store(values, targets);
         });
     }
 
     /// The steps before the mean, for rows that are normalised by the same.
-    pub(crate) fn values(&self, stored: StoredRows<'_>, channel: ChannelRow, values: &mut [&mut [W]]) {
-        self.calculate(stored, channel, values, None);
+    pub(crate) fn values(
+        &self,
+        stored: StoredRows<'_>,
+        channel: ChannelRow,
+        values: &mut [&mut [W]],
+        room: &mut Room<W>,
+    ) {
+        self.calculate(stored, channel, values, None, room);
     }
 
     /// The steps behind the mean; `values` are changed on the way.
@@ -126,43 +162,71 @@ impl<W: Working> Floats<W> {
         channel: ChannelRow,
         values: &mut [&mut [W]],
         fill: Option<W>,
+        room: &mut Room<W>,
     ) {
-        self.load.load(stored, values);
-        match (&self.normal, fill) {
-            (None, None) => {}
-            (None, Some(fill)) => simd::run(Filling { fill: Filled(fill), values }),
-            (Some(normals), None) => normals.apply(channel, Unfilled, values),
-            (Some(normals), Some(fill)) => normals.apply(channel, Filled(fill), values),
-        }
+        let Some(normals) = &self.normal else {
+            self.load.load(stored, values);
+            if let Some(fill) = fill {
+                simd::run(Filling { fill: Filled(fill), values });
+            }
+            return;
+        };
+        let count = values.first().map_or(0, |row| row.len());
+        // Not in place: memory that is not in cache is written to once, and the ends of rows can be done twice.
+        room.rows(values.len(), count, |loaded| {
+            self.load.load(stored, loaded);
+            match fill {
+                None => normals.apply(channel, Unfilled, loaded, values),
+                Some(fill) => normals.apply(channel, Filled(fill), loaded, values),
+            }
+        });
     }
 }
 
 impl<W: Working> Normals<W> {
-    fn apply(&self, channel: ChannelRow, fill: impl Fills<W>, values: &mut [&mut [W]]) {
+    /// Normalises `loaded`, and puts the results in `values`, which has as many.
+    fn apply(&self, channel: ChannelRow, fill: impl Fills<W>, loaded: &[&mut [W]], values: &mut [&mut [W]]) {
         let at = |number: i64| usize::try_from(number).unwrap_or(usize::MAX);
         let first = at(channel.first);
         let pair = |number: usize| self.means.get(number).zip(self.deviations.get(number));
         match channel.step {
             0 => {
-                let Some((mean, deviation)) = pair(first) else { return };
-                simd::run(Normalising { mean: *mean, deviation: *deviation, fill, values });
+                let Some((mean, deviation)) = pair(first) else { return as_they_are(loaded, values) };
+                simd::run(Normalising {
+                    mean: *mean,
+                    divisor: Divisor::new(*deviation),
+                    fill,
+                    loaded,
+                    values,
+                });
             }
             1 => {
                 let (means, deviations) = (self.means.get(first..), self.deviations.get(first..));
-                let Some((means, deviations)) = means.zip(deviations) else { return };
-                simd::run(NormalisingEach { means, deviations, fill, values });
+                let Some((means, deviations)) = means.zip(deviations) else {
+                    return as_they_are(loaded, values);
+                };
+                simd::run(NormalisingEach { means, deviations, fill, loaded, values });
             }
             step => {
-                for values in values.iter_mut() {
+                for (values, loaded) in values.iter_mut().zip(loaded) {
                     let numbers = (0..).map(|element: i64| at(channel.first + element * step));
-                    for (value, number) in values.iter_mut().zip(numbers) {
-                        if let Some((mean, deviation)) = pair(number) {
-                            *value = fill.filled((*value - *mean) / *deviation);
-                        }
+                    for ((value, loaded), number) in values.iter_mut().zip(loaded.iter()).zip(numbers) {
+                        *value = match pair(number) {
+                            Some((mean, deviation)) => fill.filled((*loaded - *mean) / *deviation),
+                            None => *loaded,
+                        };
                     }
                 }
             }
         }
+    }
+}
+
+/// There is nothing to normalise by.
+#[cold]
+fn as_they_are<W: Working>(loaded: &[&mut [W]], values: &mut [&mut [W]]) {
+    for (values, loaded) in values.iter_mut().zip(loaded) {
+        values.copy_from_slice(loaded);
     }
 }
 
@@ -193,37 +257,51 @@ impl<W: Working> Fills<W> for Filled<W> {
     }
 }
 
-struct Normalising<'a, 'v, W, F> {
+struct Normalising<'a, 'v, 'l, W, F> {
     mean: W,
-    deviation: W,
+    divisor: Divisor<W>,
     fill: F,
+    loaded: &'a [&'l mut [W]],
     values: &'a mut [&'v mut [W]],
 }
 
-impl<W: Working, F: Fills<W>> Loop for Normalising<'_, '_, W, F> {
+impl<W: Working, F: Fills<W>> Loop for Normalising<'_, '_, '_, W, F> {
     #[inline(always)]
-    fn run(self) {
-        for values in self.values {
-            for value in values.iter_mut() {
-                *value = self.fill.filled((*value - self.mean) / self.deviation);
-            }
+    fn run<V: Vectors>(self) {
+        for (values, loaded) in self.values.iter_mut().zip(self.loaded) {
+            let all = |loaded: &[W; LANES]| {
+                let mut values = *loaded;
+                for value in &mut values {
+                    *value = *value - self.mean;
+                }
+                let mut values = self.divisor.quotients::<V>(&values);
+                for value in &mut values {
+                    *value = self.fill.filled(*value);
+                }
+                values
+            };
+            map_chunks(loaded, values, all, |value| {
+                self.fill.filled(self.divisor.quotient(value - self.mean))
+            });
         }
     }
 }
 
-struct NormalisingEach<'a, 'v, W, F> {
+struct NormalisingEach<'a, 'v, 'l, W, F> {
     means: &'a [W],
     deviations: &'a [W],
     fill: F,
+    loaded: &'a [&'l mut [W]],
     values: &'a mut [&'v mut [W]],
 }
 
-impl<W: Working, F: Fills<W>> Loop for NormalisingEach<'_, '_, W, F> {
+impl<W: Working, F: Fills<W>> Loop for NormalisingEach<'_, '_, '_, W, F> {
     #[inline(always)]
-    fn run(self) {
-        for values in self.values {
-            for ((value, mean), deviation) in values.iter_mut().zip(self.means).zip(self.deviations) {
-                *value = self.fill.filled((*value - *mean) / *deviation);
+    fn run<V: Vectors>(self) {
+        for (values, loaded) in self.values.iter_mut().zip(self.loaded) {
+            let pairs = self.means.iter().zip(self.deviations);
+            for ((value, loaded), (mean, deviation)) in values.iter_mut().zip(loaded.iter()).zip(pairs) {
+                *value = self.fill.filled((*loaded - *mean) / *deviation);
             }
         }
     }
@@ -236,7 +314,7 @@ struct Filling<'a, 'v, W, F> {
 
 impl<W: Working, F: Fills<W>> Loop for Filling<'_, '_, W, F> {
     #[inline(always)]
-    fn run(self) {
+    fn run<V: Vectors>(self) {
         for values in self.values {
             for value in values.iter_mut() {
                 *value = self.fill.filled(*value);

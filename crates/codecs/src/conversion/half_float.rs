@@ -11,7 +11,8 @@ pub(super) fn from_half(bits: u16) -> f32 {
     f32::from_bits(magnitude.to_bits() | special | (bits & 0x8000) << 16)
 }
 
-/// The binary16 nearest to a value, ties to even; beyond the largest it is infinity.
+/// The binary16 nearest to a value, ties to even; beyond the largest it is infinity. NaN keeps the upper bits of its payload,
+/// and is quiet: as F16C has it.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "the upper bits were shifted or masked off")]
 pub(super) fn to_half(value: f32) -> u16 {
@@ -22,7 +23,7 @@ pub(super) fn to_half(value: f32) -> u16 {
     let is_odd = magnitude >> 13 & 1;
     let rebiased = magnitude.wrapping_sub(112 << 23);
     let normal = rebiased.wrapping_add(0xfff).wrapping_add(is_odd) >> 13;
-    let special = if 0x7f80_0000 < magnitude { 0x7e00 } else { 0x7c00 };
+    let special = if 0x7f80_0000 < magnitude { 0x7e00 | magnitude >> 13 & 0x3ff } else { 0x7c00 };
     let finite = if magnitude < 113 << 23 { small } else { normal };
     // From 65520 on, halfway to what would come next, it is infinite.
     let found = if magnitude < 0x477f_f000 { finite } else { special };

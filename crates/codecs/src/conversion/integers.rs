@@ -1,9 +1,10 @@
 //! Conversions of integers that are never floats on the way.
 
+use super::lanes::map_lanes;
 use super::load::{Equal, Hides, Mask, Unmasked};
 use super::number::Number;
 use super::rows::StoredRows;
-use super::simd::{self, Loop};
+use super::simd::{self, Loop, Vectors};
 use super::source::{Plain, Source, Value};
 use crate::number::NumberType;
 use std::marker::PhantomData;
@@ -86,14 +87,14 @@ where
     Plain<S>: Source<Value = S>,
 {
     #[inline(always)]
-    fn run(self) {
+    fn run<V: Vectors>(self) {
         for (row, target) in self.targets.iter_mut().enumerate() {
             let stored = Plain::<S>::elements(self.stored.row(row));
-            for (element, stored) in T::elements(target).iter_mut().zip(stored) {
-                let stored = Plain::<S>::NEW.value(*stored);
+            map_lanes(stored, T::elements(target), |stored| {
+                let stored = Plain::<S>::NEW.value(stored);
                 let cast = if self.mask.hides(stored) { self.fill } else { stored.saturated() };
-                *element = cast.bytes();
-            }
+                cast.bytes()
+            });
         }
     }
 }
@@ -110,7 +111,7 @@ where
     Plain<S>: Source<Value = S>,
 {
     #[inline(always)]
-    fn run(self) {
+    fn run<V: Vectors>(self) {
         let fill = self.fill.bytes();
         for (row, target) in self.targets.iter_mut().enumerate() {
             let stored = Plain::<S>::elements(self.stored.row(row));
@@ -134,7 +135,7 @@ where
     Plain<S>: Source<Value = S>,
 {
     #[inline(always)]
-    fn run(self) {
+    fn run<V: Vectors>(self) {
         let (fill, (min, max)) = (self.fill.bytes(), self.valid);
         for (row, target) in self.targets.iter_mut().enumerate() {
             let stored = Plain::<S>::elements(self.stored.row(row));

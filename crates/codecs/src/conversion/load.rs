@@ -1,9 +1,10 @@
 //! From stored elements to values: masked and decoded.
 
 use super::floats::Working;
+use super::lanes::map_lanes;
 use super::number::Number;
 use super::rows::StoredRows;
-use super::simd::{self, Loop};
+use super::simd::{self, Loop, Vectors};
 use super::source::{BFloat, Half, Plain, Source, Tiny, Value};
 use crate::number::NumberType;
 
@@ -101,12 +102,12 @@ struct Widening<'a, 'v, S: Source, W, M> {
 
 impl<S: Source, W: Working, M: Hides<S::Value>> Loop for Widening<'_, '_, S, W, M> {
     #[inline(always)]
-    fn run(self) {
+    fn run<V: Vectors>(self) {
         for (row, values) in self.values.iter_mut().enumerate() {
-            for (value, stored) in values.iter_mut().zip(S::elements(self.stored.row(row))) {
-                let stored = self.source.value(*stored);
-                *value = if self.mask.hides(stored) { W::NAN } else { W::of(stored) };
-            }
+            map_lanes(S::elements(self.stored.row(row)), values, |stored| {
+                let stored = self.source.value(stored);
+                if self.mask.hides(stored) { W::NAN } else { W::of(stored) }
+            });
         }
     }
 }
@@ -121,14 +122,14 @@ struct Decoding<'a, 'v, S: Source, D, W, M> {
 
 impl<S: Source, D: Working, W: Working, M: Hides<S::Value>> Loop for Decoding<'_, '_, S, D, W, M> {
     #[inline(always)]
-    fn run(self) {
+    fn run<V: Vectors>(self) {
         let Affine { scale, offset } = self.affine;
         for (row, values) in self.values.iter_mut().enumerate() {
-            for (value, stored) in values.iter_mut().zip(S::elements(self.stored.row(row))) {
-                let stored = self.source.value(*stored);
+            map_lanes(S::elements(self.stored.row(row)), values, |stored| {
+                let stored = self.source.value(stored);
                 let decoded = W::of(D::of(stored) * scale + offset);
-                *value = if self.mask.hides(stored) { W::NAN } else { decoded };
-            }
+                if self.mask.hides(stored) { W::NAN } else { decoded }
+            });
         }
     }
 }
@@ -142,7 +143,7 @@ struct Masking<'a, 'v, S: Source, W> {
 
 impl<S: Source, W: Working> Loop for Masking<'_, '_, S, W> {
     #[inline(always)]
-    fn run(self) {
+    fn run<V: Vectors>(self) {
         for (row, values) in self.values.iter_mut().enumerate() {
             for (value, stored) in values.iter_mut().zip(S::elements(self.stored.row(row))) {
                 let is_masked = self.source.value(*stored) == self.masked;
@@ -161,7 +162,7 @@ struct Bounding<'a, 'v, S: Source, W> {
 
 impl<S: Source, W: Working> Loop for Bounding<'_, '_, S, W> {
     #[inline(always)]
-    fn run(self) {
+    fn run<V: Vectors>(self) {
         let (min, max) = self.valid;
         for (row, values) in self.values.iter_mut().enumerate() {
             for (value, stored) in values.iter_mut().zip(S::elements(self.stored.row(row))) {

@@ -5,9 +5,11 @@
 //! result's size is made on the way.
 
 mod compile;
+mod division;
 mod floats;
 mod half_float;
 mod integers;
+mod lanes;
 mod load;
 mod number;
 mod rows;
@@ -19,7 +21,7 @@ pub use compile::CompiledConversion;
 pub(crate) use compile::{Channels, Steps};
 pub(crate) use floats::{ChannelRow, Floats, Working};
 pub(crate) use rows::{Blocks, ROWS_MAX, StoredRows};
-pub(crate) use simd::{Loop, run as run_loop};
+pub(crate) use simd::{Loop, Vectors, run as run_loop};
 
 pub use number::Number;
 

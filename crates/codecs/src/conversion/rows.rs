@@ -29,15 +29,21 @@ impl<'a> StoredRows<'a> {
 }
 
 /// Memory for the values of some rows between steps.
-pub(crate) struct Blocks<W>(Vec<W>);
+pub(crate) struct Room<W>(Vec<W>);
+
+/// The values of some rows behind the steps, and room for them on the way.
+pub(crate) struct Blocks<W> {
+    pub(crate) values: Room<W>,
+    pub(crate) room: Room<W>,
+}
 
 impl<W> Default for Blocks<W> {
     fn default() -> Blocks<W> {
-        Blocks(Vec::new())
+        Blocks { values: Room(Vec::new()), room: Room(Vec::new()) }
     }
 }
 
-impl<W: Working> Blocks<W> {
+impl<W: Working> Room<W> {
     /// Calls `work` with so many rows of `count` values each, at most [`ROWS_MAX`]; what they are is not defined.
     #[inline(always)]
     pub(crate) fn rows<R>(
@@ -46,7 +52,7 @@ impl<W: Working> Blocks<W> {
         count: usize,
         work: impl FnOnce(&mut [&mut [W]]) -> R,
     ) -> R {
-        let Blocks(values) = self;
+        let Room(values) = self;
         let len = rows * count;
         if values.len() < len {
             values.resize(len, W::ZERO);

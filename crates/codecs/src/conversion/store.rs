@@ -2,7 +2,8 @@
 
 use super::floats::Working;
 use super::half_float::{to_bfloat, to_half};
-use super::simd::{self, Loop};
+use super::lanes::{lanes, map_chunks};
+use super::simd::{self, LANES, Loop, Vectors};
 use std::marker::PhantomData;
 
 /// Stores values as elements of the target.
@@ -21,6 +22,9 @@ pub(super) trait Target: Send + Sync + 'static {
 
     /// The element that a value is cast to.
     fn cast<W: Working>(value: W) -> Self::Bytes;
+
+    /// The elements that lanes of values are cast to: the same as one by one.
+    fn cast_lanes<V: Vectors, W: Working>(values: &[W; LANES]) -> [Self::Bytes; LANES];
 }
 
 /// Stores as elements of one type.
@@ -28,31 +32,22 @@ pub(super) struct Storing<T>(pub(super) PhantomData<T>);
 
 impl<T: Target, W: Working> Store<W> for Storing<T> {
     fn store(&self, values: &[&mut [W]], targets: &mut [&mut [u8]]) {
-        simd::run(Casting { cast: self, values, targets });
+        simd::run(Casting::<T, W> { target: PhantomData, values, targets });
     }
 }
 
 struct Casting<'a, 'v, 't, T, W> {
-    cast: &'a Storing<T>,
+    target: PhantomData<T>,
     values: &'a [&'v mut [W]],
     targets: &'a mut [&'t mut [u8]],
 }
 
 impl<T: Target, W: Working> Loop for Casting<'_, '_, '_, T, W> {
     #[inline(always)]
-    fn run(self) {
+    fn run<V: Vectors>(self) {
         for (target, values) in self.targets.iter_mut().zip(self.values) {
-            for (element, value) in T::elements(target).iter_mut().zip(values.iter()) {
-                *element = self.cast.of(*value);
-            }
+            map_chunks(values, T::elements(target), T::cast_lanes::<V, W>, T::cast);
         }
-    }
-}
-
-impl<T: Target> Storing<T> {
-    #[inline(always)]
-    fn of<W: Working>(&self, value: W) -> T::Bytes {
-        T::cast(value)
     }
 }
 
@@ -61,6 +56,25 @@ pub(super) struct Half;
 
 /// The upper half of a `float32`.
 pub(super) struct BFloat;
+
+impl Target for Half {
+    type Bytes = [u8; 2];
+
+    #[inline(always)]
+    fn elements(bytes: &mut [u8]) -> &mut [[u8; 2]] {
+        bytes.as_chunks_mut().0
+    }
+
+    #[inline(always)]
+    fn cast<W: Working>(value: W) -> [u8; 2] {
+        to_half(value.to_f32()).to_ne_bytes()
+    }
+
+    #[inline(always)]
+    fn cast_lanes<V: Vectors, W: Working>(values: &[W; LANES]) -> [[u8; 2]; LANES] {
+        bytemuck::cast(V::halves(lanes(values, W::to_f32)))
+    }
+}
 
 macro_rules! targets {
     ($($target:ty, $bytes:literal, $value:ident => $cast:expr);* $(;)?) => {
@@ -76,12 +90,16 @@ macro_rules! targets {
             fn cast<W: Working>($value: W) -> [u8; $bytes] {
                 $cast.to_ne_bytes()
             }
+
+            #[inline(always)]
+            fn cast_lanes<V: Vectors, W: Working>(values: &[W; LANES]) -> [[u8; $bytes]; LANES] {
+                lanes(values, Self::cast)
+            }
         })*
     };
 }
 
 targets! {
-    Half, 2, value => to_half(value.to_f32());
     BFloat, 2, value => to_bfloat(value.to_f32());
     f32, 4, value => value.to_f32();
     f64, 8, value => value.to_f64();
@@ -101,6 +119,11 @@ macro_rules! whole_targets {
             #[expect(clippy::cast_possible_truncation, reason = "towards zero, to the nearest that there is, NaN to 0")]
             fn cast<W: Working>(value: W) -> Self::Bytes {
                 (value.to_f64() as $target).to_ne_bytes()
+            }
+
+            #[inline(always)]
+            fn cast_lanes<V: Vectors, W: Working>(values: &[W; LANES]) -> [Self::Bytes; LANES] {
+                lanes(values, Self::cast)
             }
         })*
     };

@@ -4,12 +4,41 @@
 #[cfg_attr(not(target_arch = "x86_64"), path = "none.rs")]
 mod dispatch;
 
+use super::half_float::to_half;
 pub(crate) use dispatch::run;
 
 /// A loop over some elements, plain enough to vectorise. Its `run` is to be `#[inline(always)]`.
 pub(crate) trait Loop {
     /// Does the work.
-    fn run(self);
+    fn run<V: Vectors>(self);
+}
+
+/// What a loop is compiled for.
+pub(crate) trait Vectors {
+    /// Whether a product and a sum are one instruction, which rounds once: `mul_add` is slow elsewhere.
+    const FUSES: bool;
+
+    /// The IEEE 754 binary16 nearest to each value, ties to even.
+    fn halves(values: [f32; LANES]) -> [u16; LANES];
+}
+
+/// Elements that loops work on at a time.
+pub(crate) const LANES: usize = 16;
+
+/// Every machine.
+struct Plain;
+
+impl Vectors for Plain {
+    const FUSES: bool = false;
+
+    #[inline(always)]
+    fn halves(values: [f32; LANES]) -> [u16; LANES] {
+        let mut halves = [0; LANES];
+        for (half, value) in halves.iter_mut().zip(values) {
+            *half = to_half(value);
+        }
+        halves
+    }
 }
 
 /// Whether loops are to run as on a machine without wide vectors: tests compare the two.

@@ -1,6 +1,6 @@
 //! Sums of elements that become one.
 
-use crate::conversion::{Loop, Working, run_loop};
+use crate::conversion::{Loop, Vectors, Working, run_loop};
 
 /// Adds rows of values to the sums of their blocks of `factor` elements, of which `first` lie before them; where NaN is left
 /// out, counts the others.
@@ -24,7 +24,7 @@ struct Folding<'a, 'v, W> {
 
 impl<W: Working> Loop for Folding<'_, '_, W> {
     #[inline(always)]
-    fn run(self) {
+    fn run<V: Vectors>(self) {
         let Folding { rows, first, factor, sums, counts } = self;
         let Some(counts) = counts else {
             for values in rows {
@@ -53,7 +53,7 @@ struct Averaging<'a, W> {
 
 impl<W: Working> Loop for Averaging<'_, W> {
     #[inline(always)]
-    fn run(self) {
+    fn run<V: Vectors>(self) {
         let Averaging { sums, counts, full, values } = self;
         match counts {
             None => {

@@ -214,8 +214,9 @@ impl<W: Working> Means<'_, '_, W> {
                 let channel = ChannelRow { first: at.channel, step: step.channel };
                 let (floats, sums) = (self.floats, &mut self.sums);
                 let counts = self.counts.as_mut().map(|counts| &mut counts[..]);
-                self.blocks.rows(some, count, |values| {
-                    floats.values(stored, channel, values);
+                let Blocks { values, room } = &mut self.blocks;
+                values.rows(some, count, |values| {
+                    floats.values(stored, channel, values, room);
                     fold(values, piece.before + done, factor, sums, counts);
                 });
                 done += count;
@@ -264,7 +265,7 @@ impl<W: Working> Means<'_, '_, W> {
         let target = unsafe { self.memory.bytes(target, len) };
         let counts = self.counts.as_ref().map(|counts| &counts[whole.clone()]);
         let (floats, sums, full) = (self.floats, &self.sums[whole.clone()], self.full);
-        self.blocks.rows(1, whole.len(), |values| {
+        self.blocks.values.rows(1, whole.len(), |values| {
             let [values] = values else { return };
             average(sums, counts, full, values);
             floats.finish(values, target);
