@@ -44,6 +44,9 @@ fn path(name: &str, folder: &Path) -> Result<Round, Failure> {
         "stitch_float64" => stitching::stitch(64, 8, 0),
         "convert_float64" => converting::cast(),
         "convert_int16" => converting::decode(),
+        "convert_masked" => converting::mask(),
+        "convert_half" => converting::halve(),
+        "convert_channels" => converting::normalise(),
         "convert_means" => converting::means(0),
         "convert_means_unaligned" => converting::means(converting::LEAD),
         "stitch_uint8" => stitching::stitch(32, 1, 0),
@@ -52,6 +55,7 @@ fn path(name: &str, folder: &Path) -> Result<Round, Failure> {
         "submit_reap" => ranges::submit_reap(folder, swath::ioengine::FileAccess::IoUring),
         "submit_threads" => ranges::submit_reap(folder, swath::ioengine::FileAccess::PreadThreads),
         "decode_blosc" => decoding::blosc(),
+        "encode_blosc" => decoding::encode_blosc(),
         "decode_zstd" => decoding::zstd(),
         _ => Err(format!("no path of the name {name}").into()),
     }
