@@ -1,5 +1,6 @@
 //! What zarr-python asks of a codec pipeline: chunks with a selection in each, as one selection of the array.
 
+use crate::plain_slice;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PySlice, PyString, PyTuple};
@@ -53,7 +54,7 @@ impl ChunkGrid {
                 Along::Integer(at) => at.into_pyobject(py)?.into_any(),
                 Along::Slice { first, end, step, count } => {
                     lengths.push(count);
-                    PySlice::new(py, signed(first), signed(end), signed(step)).into_any()
+                    plain_slice::made(py, first, end, step)?
                 }
             });
         }
@@ -230,9 +231,4 @@ fn along(axis: &HashMap<u64, Part>, extent: u64) -> Option<Along> {
     }
     let (first, following, step) = found?;
     Some(Along::Slice { first, end: following - step + 1, step, count: filled })
-}
-
-/// Elements that exist are fewer than half of what 64 bits count.
-fn signed(number: u64) -> isize {
-    isize::try_from(number).unwrap_or(isize::MAX)
 }

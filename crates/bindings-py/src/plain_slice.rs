@@ -1,4 +1,4 @@
-//! The usual slice, read without the calls that look for `__index__`.
+//! The usual slice: read without the calls that look for `__index__`, and made.
 //!
 //! Guarded by `tests/test_array.py::test_slices_are_pythons`.
 
@@ -25,4 +25,19 @@ pub(crate) fn indices(slice: &Bound<'_, PySlice>, length: isize) -> Option<(isiz
     }
     drop(PyErr::take(slice.py()));
     None
+}
+
+/// A slice of three numbers. PyO3's own constructor keeps its numbers for ever: `PySlice_New` takes references of its own to
+/// them, and the constructor gives up none of those that it made.
+///
+/// # Errors
+///
+/// What Python raises where it has no memory left.
+pub(crate) fn made<'py, N: IntoPyObject<'py>>(
+    py: Python<'py>,
+    start: N,
+    stop: N,
+    step: N,
+) -> PyResult<Bound<'py, PyAny>> {
+    py.get_type::<PySlice>().call1((start, stop, step))
 }

@@ -6,12 +6,12 @@ use crate::interpreter::{Section, check_running, interrupted};
 use crate::opened::Opened;
 use crate::output::{Target, allocate, checked};
 use crate::selection::Way;
-use crate::{dtype, fields, selection, variable};
+use crate::{dtype, fields, plain_slice, selection, variable};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PySlice, PyTuple};
+use pyo3::types::{PyList, PyTuple};
 use std::cell::RefCell;
 use swath::{AxisSelection, ConvertedArray, ReadOptions, ReadPlan, Selection};
 
@@ -129,7 +129,7 @@ pub(crate) fn listed<'py>(
     let mut start = 0;
     for shape in shapes {
         let end = start + shape.iter().product::<usize>();
-        let part = memory.get_item(PySlice::new(py, isize_of(start), isize_of(end), 1))?;
+        let part = memory.get_item(plain_slice::made(py, start, end, 1)?)?;
         let shape = PyTuple::new(py, shape)?;
         arrays.append(part.call_method1(intern!(py, "reshape"), (shape,))?)?;
         start = end;
@@ -299,9 +299,4 @@ fn output_shape(py: Python<'_>, opened: &Opened, plan: &ReadPlan<'_>, number: us
         let message = "the result is larger than this machine can address";
         error(py, Class::Invalid, message, &opened.name)
     })
-}
-
-/// Positions within memory that exists fit.
-fn isize_of(position: usize) -> isize {
-    isize::try_from(position).unwrap_or(isize::MAX)
 }
