@@ -188,7 +188,10 @@ class AsyncArray:
         CorruptError, StorageError
             What is stored contradicts the metadata, or the storage failed.
         """
-        return await self._by("index", selection)
+        request = self._node._request("index", selection)
+        if request is None:
+            return await in_thread(partial(self._node.__getitem__, selection))
+        return await read(self._node, request)
 
     async def get_orthogonal_selection(self, selection: Any) -> npt.NDArray[Any]:
         """Read along each axis by itself, as `Array.get_orthogonal_selection`."""
@@ -256,11 +259,9 @@ class AsyncArray:
 
     async def _by(self, by: _swath.By, selection: Any) -> Any:
         request = self._node._request(by, selection)
-        if request is not None:
-            return await read(self._node, request)
-        if by == "index":
-            return await in_thread(partial(self._node.__getitem__, selection))
-        return await in_thread(partial(self._node.read, selection, by=by))
+        if request is None:
+            return await in_thread(partial(self._node.read, selection, by=by))
+        return await read(self._node, request)
 
     def __len__(self) -> int:
         return len(self._node)

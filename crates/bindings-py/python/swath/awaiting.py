@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Callable
+from asyncio import get_running_loop
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol, cast
@@ -14,16 +15,22 @@ from swath import _swath
 
 
 class Waiter(Protocol):
-    """A coroutine's wait for one result."""
+    """A coroutine's wait for one result, by the names of asyncio's futures."""
 
-    def wait(self) -> Any:
-        """Give what is to be awaited: the result, or what is raised."""
+    def __await__(self) -> Generator[Any, Any, Any]:
+        """Wait for the result."""
 
-    def settle(self, result: Any) -> None:
-        """Give the result, on the loop's thread; an exception is raised where it is awaited."""
+    def set_result(self, result: Any, /) -> None:
+        """Give the result, on the loop's thread."""
 
-    def is_over(self) -> bool:
-        """Tell whether nobody waits any more."""
+    def set_exception(self, exception: BaseException, /) -> None:
+        """Give what is raised where the result is awaited, on the loop's thread."""
+
+    def done(self) -> bool:
+        """Tell whether there is a result, or nobody waits any more."""
+
+    def cancel(self) -> object:
+        """Let nobody wait any more."""
 
 
 class Loop(Protocol):
@@ -35,41 +42,22 @@ class Loop(Protocol):
     def from_thread(self, function: Callable[[], object]) -> None:
         """Call a function soon, from another thread; nothing where the loop has ended."""
 
-    def waiter(self) -> Waiter:
-        """Make a wait for one result."""
+    @property
+    def waiter(self) -> Callable[[], Waiter]:
+        """What makes a wait for one result."""
 
     async def in_thread[T](self, function: Callable[[], T]) -> T:
         """Call a function on a thread of its own."""
 
 
-class _AsyncioWaiter:
-    __slots__ = ("_future",)
-
-    def __init__(self, future: asyncio.Future[Any]) -> None:
-        self._future = future
-
-    def wait(self) -> asyncio.Future[Any]:
-        return self._future
-
-    def settle(self, result: Any) -> None:
-        if self._future.done():
-            return
-        if isinstance(result, BaseException):
-            self._future.set_exception(result)
-        else:
-            self._future.set_result(result)
-
-    def is_over(self) -> bool:
-        return self._future.done()
-
-
 class _AsyncioLoop:
     """asyncio's loop, or one that is used as it is: uvloop's."""
 
-    __slots__ = ("_loop",)
+    __slots__ = ("_loop", "waiter")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
+        self.waiter: Callable[[], Waiter] = loop.create_future
 
     def soon(self, function: Callable[[], object]) -> None:
         self._loop.call_soon(function)
@@ -82,9 +70,6 @@ class _AsyncioLoop:
             if not self._loop.is_closed():
                 raise
 
-    def waiter(self) -> _AsyncioWaiter:
-        return _AsyncioWaiter(self._loop.create_future())
-
     async def in_thread[T](self, function: Callable[[], T]) -> T:
         return await asyncio.to_thread(function)
 
@@ -92,44 +77,55 @@ class _AsyncioLoop:
 class _TrioWaiter:
     """A task of trio that waits until it is rescheduled."""
 
-    __slots__ = ("_is_over", "_result", "_task", "_trio")
+    __slots__ = ("_exception", "_is_done", "_result", "_task", "_trio")
 
     def __init__(self, trio: Any) -> None:
         self._trio = trio
         self._task: Any = None
         self._result: Any = None
-        self._is_over = False
+        self._exception: BaseException | None = None
+        self._is_done = False
 
-    async def wait(self) -> Any:
-        if not self._is_over:
+    def __await__(self) -> Generator[Any, Any, Any]:
+        if not self._is_done:
             self._task = self._trio.lowlevel.current_task()
-            await self._trio.lowlevel.wait_task_rescheduled(self._abort)
-        if isinstance(self._result, BaseException):
-            raise self._result
+            yield from self._trio.lowlevel.wait_task_rescheduled(self._abort).__await__()
+        if self._exception is not None:
+            raise self._exception
         return self._result
 
     def _abort(self, _: Any) -> Any:
-        self._is_over = True
+        self._is_done = True
         return self._trio.lowlevel.Abort.SUCCEEDED
 
-    def settle(self, result: Any) -> None:
-        if self._is_over:
-            return
-        self._result, self._is_over = result, True
+    def set_result(self, result: Any, /) -> None:
+        self._result = result
+        self._end()
+
+    def set_exception(self, exception: BaseException, /) -> None:
+        self._exception = exception
+        self._end()
+
+    def _end(self) -> None:
+        self._is_done = True
         if self._task is not None:
             self._trio.lowlevel.reschedule(self._task)
 
-    def is_over(self) -> bool:
-        return self._is_over
+    def done(self) -> bool:
+        return self._is_done
+
+    def cancel(self) -> None:
+        self._is_done = True
 
 
 class _TrioLoop:
     """trio's loop."""
 
-    __slots__ = ("_token", "_trio")
+    __slots__ = ("_token", "_trio", "waiter")
 
     def __init__(self, trio: Any, token: Any) -> None:
         self._trio, self._token = trio, token
+        self.waiter: Callable[[], Waiter] = partial(_TrioWaiter, trio)
 
     def soon(self, function: Callable[[], object]) -> None:
         self._token.run_sync_soon(function)
@@ -138,24 +134,8 @@ class _TrioLoop:
         with suppress(self._trio.RunFinishedError):
             self._token.run_sync_soon(function)
 
-    def waiter(self) -> _TrioWaiter:
-        return _TrioWaiter(self._trio)
-
     async def in_thread[T](self, function: Callable[[], T]) -> T:
         return cast(T, await self._trio.to_thread.run_sync(function))
-
-
-def _running() -> tuple[object, Callable[[], Loop]]:
-    """Tell the loop that runs the caller, and how to use it."""
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:
-        trio = sys.modules.get("trio")
-        if trio is None:
-            raise
-        token = trio.lowlevel.current_trio_token()
-        return token, lambda: _TrioLoop(trio, token)
-    return loop, lambda: _AsyncioLoop(loop)
 
 
 class _Batch:
@@ -174,57 +154,56 @@ class _Batch:
         waiter = self._loop.waiter()
         self._requests.append(request)
         self._waiters.append(waiter)
-        self._left += 1
         return waiter
 
     def start(self, conversion: dict[str, Any]) -> None:
-        wanted = [number for number, waiter in enumerate(self._waiters) if not waiter.is_over()]
+        wanted = [number for number, waiter in enumerate(self._waiters) if not waiter.done()]
         if not wanted:
             return
-        self._waiters = [self._waiters[number] for number in wanted]
-        requests = [self._requests[number] for number in wanted]
+        if len(wanted) < len(self._waiters):
+            self._waiters = [self._waiters[number] for number in wanted]
+            self._requests = [self._requests[number] for number in wanted]
+        self._left = len(wanted)
         try:
-            self._awaited = self._array._start(requests, self._deliver, conversion)
+            self._awaited = self._array._start(self._requests, self._deliver, conversion)
         except Exception as failed:
             self._settle([failed] * len(wanted))
 
     def leave(self) -> None:
-        """Count a coroutine that waits no more; the reads are ended once none does."""
-        self._left -= 1
-        if self._left == 0 and self._awaited is not None:
-            self._awaited.cancel()
+        """Count a coroutine that waits no more for what was started; the reads are ended once none does."""
+        if self._awaited is not None:
+            self._left -= 1
+            if self._left == 0:
+                self._awaited.cancel()
 
     def _deliver(self, results: list[Any]) -> None:
-        self._loop.from_thread(lambda: self._settle(results))
+        self._loop.from_thread(partial(self._settle, results))
 
     def _settle(self, results: list[Any]) -> None:
         for waiter, result in zip(self._waiters, results, strict=True):
-            waiter.settle(result)
+            if waiter.done():
+                continue
+            if isinstance(result, BaseException):
+                waiter.set_exception(result)
+            else:
+                waiter.set_result(result)
 
 
-class _Turns(threading.local):
-    """What the loop of a thread is to start once the tasks that are ready have had their turn."""
+class _Turn:
+    """What a loop is to start once the tasks that are ready have had their turn."""
 
-    def __init__(self) -> None:
-        self.key: object = None
-        self.loop: Loop | None = None
+    __slots__ = ("batches", "key", "loop")
+
+    def __init__(self, key: object, loop: Loop) -> None:
+        self.key, self.loop = key, loop
         # By the array's identity: arrays at the same place may have been opened with other options.
         self.batches: dict[int, _Batch] = {}
 
-    def current(self) -> Loop:
-        key, make = _running()
-        if self.key is not key or self.loop is None:
-            # An earlier loop of this thread may go on: what it is to start is in what it is to call.
-            self.key, self.loop, self.batches = key, make(), {}
-        return self.loop
-
-    def batch(self, array: _swath.Array) -> _Batch:
-        loop = self.current()
-        batch = self.batches.get(id(array))
-        if batch is None:
-            if not self.batches:
-                loop.soon(partial(self._start, self.batches))
-            batch = self.batches[id(array)] = _Batch(loop, array)
+    def begin(self, array: _swath.Array) -> _Batch:
+        """Make the batch of an array that has none in this turn."""
+        if not self.batches:
+            self.loop.soon(partial(self._start, self.batches))
+        batch = self.batches[id(array)] = _Batch(self.loop, array)
         return batch
 
     def _start(self, batches: dict[int, _Batch]) -> None:
@@ -234,24 +213,56 @@ class _Turns(threading.local):
             batch.start({})
 
 
+class _Turns(threading.local):
+    """That of the loop that each thread runs, or has run last."""
+
+    def __init__(self) -> None:
+        self.turn: _Turn | None = None
+
+
 _turns = _Turns()
+
+
+def _current() -> _Turn:
+    """Give the turn of the loop that runs the caller."""
+    try:
+        loop = get_running_loop()
+    except RuntimeError:
+        return _of_trio()
+    turn = _turns.turn
+    if turn is None or turn.key is not loop:
+        # An earlier loop of this thread may go on: what it is to start is in what it is to call.
+        turn = _turns.turn = _Turn(loop, _AsyncioLoop(loop))
+    return turn
+
+
+def _of_trio() -> _Turn:
+    trio = sys.modules.get("trio")
+    if trio is None:
+        raise RuntimeError("no running event loop")
+    token, turn = trio.lowlevel.current_trio_token(), _turns.turn
+    if turn is None or turn.key is not token:
+        turn = _turns.turn = _Turn(token, _TrioLoop(trio, token))
+    return turn
 
 
 async def read(array: _swath.Array, request: _swath.Request) -> Any:
     """Read one selection, together with all others that are asked for in this turn of the loop."""
-    batch = _turns.batch(array)
+    turn = _current()
+    batch = turn.batches.get(id(array)) or turn.begin(array)
     waiter = batch.add(request)
     try:
-        return await waiter.wait()
-    finally:
+        return await waiter
+    except BaseException:
         batch.leave()
+        raise
 
 
 async def read_together(
     array: _swath.Array, requests: list[_swath.Request], conversion: dict[str, Any]
 ) -> list[Any]:
     """Read selections as one batch of their own."""
-    batch = _Batch(_turns.current(), array)
+    batch = _Batch(_current().loop, array)
     waiters = [batch.add(request) for request in requests]
     batch.start(conversion)
     results, failed = [], None
@@ -259,12 +270,14 @@ async def read_together(
         for waiter in waiters:
             # Each is looked at, so that no loop complains of what nobody looked at.
             try:
-                results.append(await waiter.wait())
+                results.append(await waiter)
             except Exception as error:
                 failed = failed or error
-    finally:
-        for _ in waiters:
+    except BaseException:
+        for waiter in waiters:
+            waiter.cancel()
             batch.leave()
+        raise
     if failed is not None:
         raise failed
     return results
@@ -272,4 +285,4 @@ async def read_together(
 
 async def in_thread[T](function: Callable[[], T]) -> T:
     """Call a function that blocks, on a thread."""
-    return await _turns.current().in_thread(function)
+    return await _current().loop.in_thread(function)
