@@ -27,7 +27,7 @@ MATURIN := $(VENV_PYTHON) -m maturin build --quiet --locked --release \
 
 .DELETE_ON_ERROR:
 .PHONY: help demo demo-seviri test test-rust test-python test-cloud test-zarr test-zarr-full test-xarray test-train test-full lint fuzz-smoke fuzz-full wheel bench bench-quick bench-prepare bench-readers \
-	bench-cloud bench-cloud-quick bench-cloud-readers bench-writing bench-rechunk bench-converting \
+	bench-cloud bench-cloud-quick bench-cloud-readers bench-writing bench-rechunk bench-converting bench-hooks \
 	instructions instructions-update clean
 
 help: ## list the targets
@@ -131,6 +131,9 @@ bench-rechunk: $(VENV)/.dev-requirements $(RECHUNK_PEERS:%=benches/rechunk/peers
 
 bench-converting: $(VENV)/.wheel $(VENV)/.dev-requirements ## time reads with work fused in, write docs/performance-converting.md
 	$(VENV_PYTHON) -m benches.converting $(BENCH_FLAGS)
+
+bench-hooks: $(VENV)/.wheel $(VENV)/.dev-requirements benches/peers/zarrs_python/.venv/.requirements ## race reads through zarr-python and xarray, write docs/performance-hooks.md
+	$(VENV_PYTHON) -m benches.hooks $(BENCH_FLAGS)
 
 instructions: ## count the hot paths' instructions and compare them with benches/instructions/counts.toml
 	scripts/instructions

@@ -1,8 +1,8 @@
 """zarr-python: the selections of a pass at once, in the way that suits the codec pipeline.
 
-The variant is the pipeline: ``default``, ``fused``, which one has to ask for, or ``zarrs``, which
-zarrs-python brings along. A loop, a thread for each core, and gathered coroutines were tried with each:
-threads suit the default pipeline, which takes longer when gathered, and gathering suits the other two, which
+The variant is the pipeline: ``default``, ``fused``, which one has to ask for, ``zarrs``, which zarrs-python
+brings along, or ``swath``. A loop, a thread for each core, and gathered coroutines were tried with each:
+threads suit the default pipeline, which takes longer when gathered, and gathering suits the others, which
 then read tiny crops faster.
 """
 
@@ -24,15 +24,17 @@ PIPELINES = {
     "default": "zarr.core.codec_pipeline.BatchedCodecPipeline",
     "fused": "zarr.core.codec_pipeline.FusedCodecPipeline",
     "zarrs": "zarrs.ZarrsCodecPipeline",
+    "swath": "swath.zarr.CodecPipeline",
 }
+# The packages of those that are not zarr-python's own.
+PACKAGES = {"zarrs": "zarrs", "swath": "swath"}
 
 
 class ZarrReader(ArrayReader):
     """An array opened with one of the codec pipelines."""
 
     def __init__(self, case: Case, variant: str) -> None:
-        package = "zarrs" if variant == "zarrs" else "zarr"
-        self.version = importlib.metadata.version(package)
+        self.version = importlib.metadata.version(PACKAGES.get(variant, "zarr"))
         zarr_version = importlib.metadata.version("zarr")
         self.details = f"{PIPELINES[variant]}, zarr {zarr_version}"
         cores = os.cpu_count() or 1
