@@ -309,3 +309,42 @@ def test_a_root_that_was_made_anew(tmp_path, kind):
         np.testing.assert_array_equal(array[...], 2)
         array[...] = 3
         np.testing.assert_array_equal(array[...], 3)
+
+
+TEXTS = ["", "a", "ünï", "x" * 300, "日本"]
+
+
+@pytest.mark.parametrize("options", [{"zarr_format": 2}, {}, {"shards": (6, 4)}], ids=["v2", "v3", "shards"])
+@pytest.mark.filterwarnings("ignore::zarr.core.dtype.common.UnstableSpecificationWarning")
+def test_strings_are_read_natively_and_written_by_zarr_python(tmp_path, options):
+    store = LocalStore(tmp_path)
+    values = np.array([TEXTS[number % 5] for number in range(10 * 6)], np.dtypes.StringDType()).reshape(10, 6)
+    array = zarr.create_array(store, name="a", shape=(10, 6), dtype=str, chunks=(3, 2), **options)
+    with Counted() as counted, warnings.catch_warnings():
+        warnings.simplefilter("ignore", swath.zarr.FallbackWarning)
+        array[:9] = values[:9]
+    # Chunks of strings that are given as bytes have no native way.
+    assert (counted.fallbacks, counted.encoded) == (1, 0)
+    values[9] = ""
+    array = zarr.open_array(store, path="a", mode="r")
+    with Counted() as counted:
+        np.testing.assert_array_equal(array[...], values)
+        np.testing.assert_array_equal(array[2:8:3, 1], values[2:8:3, 1])
+        np.testing.assert_array_equal(array.oindex[[7, 0], 1:4], values[[7, 0], 1:4])
+        np.testing.assert_array_equal(array.vindex[[7, 0], [5, 2]], values[[7, 0], [5, 2]])
+        assert array[3, 2] == values[3, 2]
+    assert (counted.native_reads, counted.decoded, counted.fallbacks) == (5, 0, 0)
+    assert array[...].dtype == own(store, "a")[...].dtype
+
+
+@pytest.mark.filterwarnings("ignore::zarr.core.dtype.common.UnstableSpecificationWarning")
+def test_byte_strings_are_read_natively(tmp_path):
+    values = np.array([b"", b"\0\xff", b"ab" * 40] * 4, object)
+    array = zarr.create_array(tmp_path / "a", shape=(12,), dtype="variable_length_bytes", chunks=(5,))
+    with pytest.warns(swath.zarr.FallbackWarning, match="elements of any length"):
+        array[...] = values
+    array = zarr.open_array(tmp_path / "a", mode="r")
+    with Counted() as counted:
+        assert array[1:9:2].tolist() == values[1:9:2].tolist()
+    assert (counted.native_reads, counted.fallbacks) == (1, 0)
+    assert array[...].tolist() == own(tmp_path / "a", "")[...].tolist()

@@ -35,6 +35,8 @@ class Chunks:
             raise Refused(str(error)) from error
         self.shape = spec.shape
         self.dtype = require_dtype(spec, self.codec.dtype)
+        if (reason := why_no_chunks(self.dtype)) is not None:
+            raise Refused(reason)
 
     def decode(self, chunks: Sequence[Buffer], specs: Sequence[ArraySpec]) -> list[NDBuffer]:
         """Decode chunks."""
@@ -113,13 +115,22 @@ def v3_document(codecs: Sequence[Codec], spec: ArraySpec, shape: list[int]) -> d
 def require_dtype(spec: ArraySpec, found: np.dtype[Any]) -> np.dtype[Any]:
     """Return zarr-python's dtype; refuse it unless swath has the same, whatever the byte order."""
     wanted: np.dtype[Any] = spec.dtype.to_native_dtype()
-    if wanted.hasobject or wanted.kind == "T":
-        raise Refused(f"elements of any length, which are {wanted}")
-    if found != wanted.newbyteorder("="):
+    if not is_same_but_for_order(wanted, found):
         raise Refused(f"elements that zarr-python has as {wanted} and swath as {found}")
     if has_bare_times(wanted):
         raise Refused("times without a unit")
     return wanted
+
+
+def is_same_but_for_order(wanted: np.dtype[Any], found: np.dtype[Any]) -> bool:
+    """Return whether dtypes differ in the order of bytes at most; what is found is in the machine's."""
+    # Strings of any length have no order to ask for.
+    return wanted == found or (wanted.kind != "T" and wanted.newbyteorder("=") == found)
+
+
+def why_no_chunks(dtype: np.dtype[Any]) -> str | None:
+    """Return why chunks that are given as bytes have no native way; None where they have."""
+    return f"elements of any length, which are {dtype}" if dtype.hasobject or dtype.kind == "T" else None
 
 
 def has_bare_times(dtype: np.dtype[Any]) -> bool:

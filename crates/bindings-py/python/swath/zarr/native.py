@@ -7,7 +7,8 @@ import math
 import os
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from operator import le
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy.typing as npt
 from zarr.core.array_spec import ArraySpec
@@ -21,10 +22,19 @@ from zarr.storage._fsspec import ALLOWED_EXCEPTIONS
 from swath._swath import Array, ChunkGrid, _described
 from swath.errors import SwathError
 from swath.zarr.batch import Box, Item, Pieces, selection_of
-from swath.zarr.chunks import Refused, named, require_dtype, require_known
+from swath.zarr.chunks import (
+    Refused,
+    is_same_but_for_order,
+    named,
+    require_dtype,
+    require_known,
+    why_no_chunks,
+)
 from swath.zarr.store import SwathStore
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from zarr.abc.codec import Codec
     from zarr.core.metadata import ArrayMetadata
 
@@ -45,14 +55,24 @@ class Read:
         self.selection.read(self.array, self.out, self.drop_axes)
 
 
+class Refusals(NamedTuple):
+    """Why there is no native way; None where there is one."""
+
+    # To do anything.
+    everything: str | None
+    # To decode and encode chunks whose bytes come and go through a store's own methods.
+    chunks: str | None
+
+
 class NativeArray:
     """What swath knows of an array of zarr-python's, and once it was read the same array natively."""
 
     def __init__(self, metadata: ArrayMetadata) -> None:
         self.metadata = metadata
         self.grid = grid_of(metadata)
-        # By the classes of buffers, why there is no native way.
-        self.known: dict[Hashable, str | None] = {}
+        # By the classes of buffers.
+        self.known: dict[Hashable, Refusals] = {}
+        self.place: Place | None = None
         self.arrays: dict[Hashable, tuple[Array | None, Any]] = {}
         # Whole chunks.
         extents = self.grid.extents if self.grid is not None else [1] * len(metadata.shape)
@@ -67,14 +87,14 @@ class NativeArray:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["metadata"])  # type: ignore[misc]
 
-    def refused(self, codecs: Iterable[Codec], spec: ArraySpec) -> str | None:
-        """Return why swath has no native way for an array's chunks; None where it has."""
-        key = spec.prototype
-        if key not in self.known:
-            self.known[key] = self.refusal(tuple(codecs), spec)
-        return self.known[key]
+    def refused(self, codecs: Iterable[Codec], spec: ArraySpec) -> Refusals:
+        """Return why swath has no native way for an array's chunks."""
+        known = self.known.get(spec.prototype)
+        if known is None:
+            known = self.known[spec.prototype] = self.refusals(tuple(codecs), spec)
+        return known
 
-    def refusal(self, codecs: Sequence[Codec], spec: ArraySpec) -> str | None:
+    def refusals(self, codecs: Sequence[Codec], spec: ArraySpec) -> Refusals:
         """Find that out."""
         prototype = spec.prototype
         try:
@@ -86,8 +106,8 @@ class NativeArray:
             array = _described("memory://", "", self.document(self.metadata.shape))
             require_dtype(spec, array.dtype)
         except (Refused, SwathError, TypeError, ValueError) as error:
-            return str(error)
-        return None
+            return Refusals(str(error), str(error))
+        return Refusals(None, why_no_chunks(array.dtype))
 
     def document(self, shape: Sequence[int]) -> str:
         """Return the metadata in JSON, without what reads do not need, for another shape."""
@@ -97,28 +117,29 @@ class NativeArray:
         found["shape"] = list(shape)
         return json.dumps(found)
 
-    def reader(self, batch: list[Item], out: NDBuffer, drop_axes: tuple[int, ...]) -> Read | None:
-        """Return the native read of a batch; None where bytes are to come through the store's methods."""
-        first, spec, *_ = batch[0]
-        if (
-            self.grid is None
-            or type(first) is not StorePath
-            or type(out) is not cpu.NDBuffer
-            or spec.prototype != CPU
-            or not spec.config.read_missing_chunks
-        ):
+    def is_plain(self, batch: list[Item], out: NDBuffer) -> bool:
+        """Return whether a batch asks for nothing but elements in NumPy's memory."""
+        first, spec = batch[0][0], batch[0][1]
+        return (
+            self.grid is not None
+            and type(first) is StorePath
+            and type(out) is cpu.NDBuffer
+            and spec.prototype == CPU
+            and bool(spec.config.read_missing_chunks)
+        )
+
+    def reader(self, batch: list[Item], memory: npt.NDArray[Any], drop_axes: tuple[int, ...]) -> Read | None:
+        """Return the native read of a plain batch; None where the store's methods are to be called."""
+        place = self.place = place_of(batch[0][0].store, self.place)
+        if place is None or self.grid is None:
             return None
-        place = place_of(first.store)
-        if place is None:
-            return None
-        selection = selection_of(batch, self.grid, out.shape, drop_axes)
+        selection = selection_of(batch, self.grid, memory.shape, drop_axes)
         if selection is None:
             return None
         array = self.array(place, selection)
-        memory = out.as_numpy_array()
         if array is None:
             return None
-        if memory.dtype != array.dtype and memory.dtype.newbyteorder("=") != array.dtype:
+        if not is_same_but_for_order(memory.dtype, array.dtype):
             return None
         bytes_here = memory.nbytes if place.is_local else math.inf
         return Read(array, selection, memory, drop_axes, bytes_here)
@@ -126,15 +147,14 @@ class NativeArray:
     def array(self, place: Place, selection: Box | Pieces) -> Array | None:
         """Return the array natively; None where its storage cannot be read."""
         # It may have been resized: what matters here is that what is asked for lies in it.
-        shape = self.shape
-        if any(length < end for length, end in zip(shape, selection.ends, strict=True)):
-            self.shape = shape = [max(pair) for pair in zip(shape, selection.ends, strict=True)]
+        if not all(map(le, selection.ends, self.shape)):
+            self.shape = [max(pair) for pair in zip(self.shape, selection.ends, strict=True)]
             self.arrays.clear()
         key = (place.key, selection.path)
         known = self.arrays.get(key)
         if known is None:
             try:
-                array = _described(place.store, selection.path, self.document(shape))
+                array = _described(place.store, selection.path, self.document(self.shape))
             except SwathError:
                 array = None
             if PLACES_MAX <= len(self.arrays):
@@ -173,6 +193,7 @@ class Place:
     store: Any
     keep: Any
     is_local: bool
+    inode: tuple[int, int] | None = None
 
 
 METHODS = frozenset({"get", "get_partial_values", "get_ranges", "get_sync"})
@@ -187,19 +208,31 @@ def inode_of(path: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def place_of(store: Any) -> Place | None:
-    """Return where a store is; None of classes that may do more than read what is there."""
+def local_place(folder: Path, last: Place | None) -> Place | None:
+    """Return where a LocalStore is: another directory may have been put in the place of the last."""
+    if last is not None and last.keep is folder and inode_of(last.store) == last.inode:
+        return last
+    root = str(folder)
+    is_absolute = root.startswith("/")
+    if not is_absolute:
+        root = os.path.abspath(root)  # noqa: PTH100, pathlib takes ten times as long
+    inode = inode_of(root)
+    # A relative path is another one once the process works elsewhere.
+    keep = folder if is_absolute else None
+    return None if inode is None else Place((root, *inode), root, keep, True, inode)
+
+
+def place_of(store: Any, last: Place | None = None) -> Place | None:
+    """Return where a store is; None of classes that may do more than read what is there.
+
+    It is `last` again, that of an earlier read, where it is the same.
+    """
     # What was put in place of a method is the user's to be called.
     if not vars(store).keys().isdisjoint(METHODS):
         return None
     kind = type(store)
     if kind is LocalStore:
-        root = str(store.root)
-        if not root.startswith("/"):
-            root = os.path.abspath(root)  # noqa: PTH100, pathlib takes ten times as long
-        # Another directory may have been put in its place.
-        inode = inode_of(root)
-        return None if inode is None else Place((root, *inode), root, None, True)
+        return local_place(store.root, last)
     if kind is SwathStore:
         keys = store._keys
         inode = None if keys.is_remote else inode_of(keys.name)

@@ -84,14 +84,20 @@ class SwathCodecPipeline(BatchedCodecPipeline):
     async def read(
         self, batch_info: Reads, out: NDBuffer, drop_axes: tuple[int, ...] = ()
     ) -> tuple[GetResult, ...]:
-        batch = list(batch_info)
+        batch = batch_info if type(batch_info) is list else list(batch_info)
         if not batch:
             return ()
-        if self._falls_back(batch):
-            return await super().read(batch, out, drop_axes)
-        read = self._array.reader(batch, out, drop_axes) if self._array is not None else None
-        if read is not None and await self._read_natively(read, batch):
-            return (GetResult(status="present"),) * len(batch)
+        # A pipeline of no array is one within shards: that of the array has noted what falls back.
+        if self._array is not None:
+            refused = self._array.refused(self, batch[0][1])
+            if refused.everything is not None:
+                return await self._read_by_zarr(batch, out, drop_axes, refused.everything)
+            if self._array.is_plain(batch, out):
+                read = self._array.reader(batch, out.as_numpy_array(), drop_axes)
+                if read is not None and await self._read_natively(read, batch):
+                    return (GetResult(status="present"),) * len(batch)
+            if refused.chunks is not None:
+                return await self._read_by_zarr(batch, out, drop_axes, refused.chunks)
         if self.supports_partial_decode:
             return await super().read(batch, out, drop_axes)
         groups = [(group, out, drop_axes) for group in grouped(batch)]
@@ -111,12 +117,21 @@ class SwathCodecPipeline(BatchedCodecPipeline):
         count("native_reads")
         return True
 
+    async def _read_by_zarr(
+        self, batch: list[Any], out: NDBuffer, drop_axes: tuple[int, ...], reason: str
+    ) -> tuple[GetResult, ...]:
+        self._fall_back(batch, reason)
+        return await super().read(batch, out, drop_axes)
+
     @override
     async def write(self, batch_info: Writes, value: NDBuffer, drop_axes: tuple[int, ...] = ()) -> None:
         batch = list(batch_info)
         if not batch:
             return
-        if self._falls_back(batch) or self.supports_partial_encode:
+        refused = None if self._array is None else self._array.refused(self, batch[0][1]).chunks
+        if refused is not None:
+            self._fall_back(batch, refused)
+        if refused is not None or self.supports_partial_encode:
             await super().write(batch, value, drop_axes)
             return
         groups = [(group, value, drop_axes) for group in grouped(batch)]
@@ -176,16 +191,6 @@ class SwathCodecPipeline(BatchedCodecPipeline):
         if isinstance(known, Refused):
             raise known
         return known
-
-    def _falls_back(self, batch: Sequence[tuple[Any, ArraySpec, Any, Any, bool]]) -> bool:
-        """Return whether a batch goes to zarr-python's own pipeline, and note it."""
-        # A pipeline of no array is one within shards: that of the array has noted it.
-        if self._array is None:
-            return False
-        refused = self._array.refused(self, batch[0][1])
-        if refused is not None:
-            self._fall_back(batch, refused)
-        return refused is not None
 
     def _fall_back(self, batch: Sequence[tuple[Any, ...]], reason: str, detail: str = "") -> None:
         fall_back(str(batch[0][0]), reason, detail, is_known=self._has_warned)
