@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import swath
 import zarr
+from swath import awaiting
 from swath.api import asynchronous
 from zarr.codecs import BytesCodec, Crc32cCodec
 
@@ -158,6 +159,77 @@ def test_a_cancelled_wait_leaves_the_others_alone(stored):
         np.testing.assert_array_equal(await array.getitem(0), VALUES[0])
 
     asyncio.run(main())
+
+
+class Started:
+    """Stands in for an array, and for what it started; counts who cancels that."""
+
+    def __init__(self):
+        self.cancels, self.requests = 0, []
+
+    def _start(self, requests, deliver, conversion):
+        self.requests, self.deliver = requests, deliver
+        return self
+
+    def cancel(self):
+        self.cancels += 1
+
+
+@pytest.mark.parametrize("turns", range(3))
+def test_who_leaves_before_the_start_takes_nobody_along(turns):
+    async def main():
+        array = Started()
+        tasks = [asyncio.create_task(awaiting.read(array, number)) for number in range(3)]
+        await asyncio.sleep(0)
+        tasks[0].cancel()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        tasks[2].cancel()
+        await asyncio.wait([tasks[0], tasks[2]])
+        while not array.requests:
+            await asyncio.sleep(0)
+        assert array.cancels == 0 and 1 in array.requests
+        array.deliver([number * 10 for number in array.requests])
+        assert await tasks[1] == 10
+        # All leave: it is ended, once.
+        array = Started()
+        tasks = [asyncio.create_task(awaiting.read(array, number)) for number in range(2)]
+        while not array.requests:
+            await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        assert array.cancels == 1
+
+    asyncio.run(main())
+
+
+def test_who_leaves_before_the_start_takes_nobody_along_in_trio():
+    trio = pytest.importorskip("trio")
+
+    async def main():
+        array, found, scopes = Started(), [], []
+
+        async def read(number):
+            with trio.CancelScope() as scope:
+                scopes.append(scope)
+                found.append(await awaiting.read(array, number))
+
+        async with trio.open_nursery() as nursery:
+            for number in range(3):
+                nursery.start_soon(read, number)
+            while len(scopes) < 3:
+                await trio.lowlevel.checkpoint()
+            scopes[0].cancel()
+            while not array.requests:
+                await trio.lowlevel.checkpoint()
+            for _ in range(3):
+                await trio.lowlevel.checkpoint()
+            assert array.cancels == 0
+            array.deliver([number * 10 for number in array.requests])
+        assert len(found) == 2
+
+    trio.run(main)
 
 
 def test_no_loop_complains_of_a_batch_that_was_cancelled(stored):

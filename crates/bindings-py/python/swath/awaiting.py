@@ -148,10 +148,12 @@ class _Batch:
         self._requests: list[_swath.Request] = []
         self._waiters: list[Waiter] = []
         self._awaited: _swath.Awaited | None = None
+        # Coroutines that wait, or have not seen yet that they need not.
         self._left = 0
 
     def add(self, request: _swath.Request) -> Waiter:
         waiter = self._loop.waiter()
+        self._left += 1
         self._requests.append(request)
         self._waiters.append(waiter)
         return waiter
@@ -163,18 +165,16 @@ class _Batch:
         if len(wanted) < len(self._waiters):
             self._waiters = [self._waiters[number] for number in wanted]
             self._requests = [self._requests[number] for number in wanted]
-        self._left = len(wanted)
         try:
             self._awaited = self._array._start(self._requests, self._deliver, conversion)
         except Exception as failed:
             self._settle([failed] * len(wanted))
 
     def leave(self) -> None:
-        """Count a coroutine that waits no more for what was started; the reads are ended once none does."""
-        if self._awaited is not None:
-            self._left -= 1
-            if self._left == 0:
-                self._awaited.cancel()
+        """Count a coroutine that waits no more; what was started is ended once none does."""
+        self._left -= 1
+        if self._left == 0 and self._awaited is not None:
+            self._awaited.cancel()
 
     def _deliver(self, results: list[Any]) -> None:
         self._loop.from_thread(partial(self._settle, results))
