@@ -1,7 +1,7 @@
 //! Files that killed writers left in a local directory: not yet named as what they were to become, so that nobody reads
 //! them; and locks that nobody holds.
 
-use std::fs::{self, File, Metadata, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -54,10 +54,11 @@ const LOCK: &str = ".swath-part-lock-";
 
 /// Whether a file is a lock that somebody holds.
 enum Lock {
+    /// Or it cannot be asked for: its file cannot be opened, or its file system has no locks.
     Held,
     /// Ours now, as long as the file is open.
     Free(File),
-    /// No lock, or one that cannot be asked for: its file cannot be opened, or its file system has none.
+    /// No lock, or one that is gone.
     None,
 }
 
@@ -68,22 +69,33 @@ impl Lock {
     fn of(path: &Path) -> Lock {
         let is_lock =
             path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(LOCK));
-        if is_lock { Lock::by(path, || File::open(path)) } else { Lock::None }
+        if is_lock { Lock::by(path, || open(path)) } else { Lock::None }
     }
 
     /// The lock at a path, whose file `open` opens. Between the two its holder may remove it, and another one make a file of that name:
     /// then the one that was opened is nobody's lock any more, and that of the path another one.
     fn by(path: &Path, mut open: impl FnMut() -> io::Result<File>) -> Lock {
         for _ in 0..TRIES_MAX {
-            let Ok(file) = open() else { return Lock::None };
+            let file = match open() {
+                Ok(file) => file,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Lock::None,
+                Err(_) => return Lock::Held,
+            };
             match file.try_lock() {
                 Ok(()) if is_named(path, &file) => return Lock::Free(file),
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Lock::Held,
-                Err(TryLockError::Error(_)) => return Lock::None,
+                Err(_) => return Lock::Held,
             }
         }
         Lock::Held
+    }
+}
+
+/// Opens a file to be locked: for writing, without which network file systems lock nothing (flock(2), "NFS details").
+fn open(path: &Path) -> io::Result<File> {
+    match OpenOptions::new().read(true).write(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(path),
+        opened => opened,
     }
 }
 
@@ -148,6 +160,7 @@ fn is_leftover(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::TryLockError;
 
     #[test]
     fn only_what_writers_name_so_is_a_leftover() {
@@ -159,6 +172,7 @@ mod tests {
             assert!(!is_leftover(name), "{name}");
         }
     }
+
     /// What another writer does between opening and locking is seen: its lock is not taken for the one that was opened.
     #[test]
     fn locks_that_are_made_anew_meanwhile_are_looked_at_again() {
@@ -196,8 +210,10 @@ mod tests {
             File::create(&path).inspect(|_| fs::remove_file(&path).unwrap())
         });
         assert!(matches!(never, Lock::Held) && removed == TRIES_MAX, "{removed}");
-        // One that is gone by then is nobody's.
+        // One that is gone by then is nobody's; of one that cannot be opened nobody knows.
         assert!(matches!(Lock::of(&path), Lock::None));
+        fs::create_dir(&path).unwrap();
+        assert!(matches!(Lock::of(&path), Lock::Held));
     }
 
     /// A leftover lock that somebody takes before it is removed stays.

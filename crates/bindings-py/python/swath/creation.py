@@ -308,6 +308,9 @@ def _fields(dtype: np.dtype[Any]) -> list[list[Any]]:
             message = f"the field {name!r} with the title {title[0]!r}"
             raise UnsupportedError(message)
         base, extents = inner.subdtype or (inner, ())
+        if base.kind == "V" and base.names is None and base.type is not np.void:
+            message = f"the field {name!r} of {base.name}, which has no name in a structure"
+            raise UnsupportedError(message)
         said = _fields(base) if base.names is not None else base.str
         fields.append([name, said, list(extents)] if extents else [name, said])
     return fields

@@ -2,6 +2,7 @@
 
 use super::plan::CopyStage;
 use crate::{Array, ArrayBuilder, DataType, Error, ErrorKind, Store};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -35,7 +36,7 @@ impl Intermediate {
         // Never a folder that is there: it is removed in the end.
         std::fs::create_dir(&folder).map_err(failed)?;
         let array =
-            ArrayBuilder::new(shape, data_type.clone()).chunk_shape(&stage.target_object).compressors([]);
+            ArrayBuilder::new(shape, held_as(data_type)).chunk_shape(&stage.target_object).compressors([]);
         let array = Store::directory(&folder).and_then(|store| array.create(&store, ""));
         match array {
             Ok(array) => Ok(Intermediate { array, folder }),
@@ -45,6 +46,15 @@ impl Intermediate {
             }
         }
     }
+}
+
+/// The type whose elements are kept: a structure's are bytes, for v3 has no name for some of them.
+fn held_as(data_type: &DataType) -> DataType {
+    let size = match data_type {
+        DataType::Struct(_) => u32::try_from(data_type.size_bytes()).ok().and_then(NonZeroU32::new),
+        _ => None,
+    };
+    size.map_or_else(|| data_type.clone(), DataType::RawBytes)
 }
 
 impl Drop for Intermediate {

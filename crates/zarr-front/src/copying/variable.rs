@@ -13,7 +13,7 @@ use swath_ioengine::storage_len;
 const SAMPLES: u64 = 8;
 
 /// Elements of a chunk that are looked at, at most.
-const SAMPLED_MAX: u64 = 1 << 20;
+const SAMPLED_MAX: u64 = 1 << 14;
 
 /// Bytes of memory that an element takes while its box is copied: its place when it is read and when it is written, where it starts,
 /// and its bytes, in the chunks that were decoded and behind each other. As the chunk of some, spread evenly over what is copied, says

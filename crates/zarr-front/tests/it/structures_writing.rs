@@ -100,3 +100,25 @@ fn structures_are_copied_into_the_other_format() {
     let options = CopyOptions { zarr_format: Some(ZarrFormat::V3), ..CopyOptions::default() };
     assert_eq!(array.copy_to(&store, "x", &options).unwrap_err().kind(), ErrorKind::Unsupported);
 }
+
+/// Copies by an array in between, whose format has no name for fields that are arrays.
+#[test]
+fn structures_are_copied_in_two_stages() {
+    let store = Store::memory(&MemoryMedium::new());
+    let (data_type, _) = DataType::from_v2_json(&json!([["a", ">u2", [2]], ["b", "|u1"]])).unwrap();
+    let builder = ArrayBuilder::new(&[200, 300], data_type).zarr_format(ZarrFormat::V2).compressors([]);
+    let array = builder.chunk_shape(&[1, 300]).create(&store, "by row").unwrap();
+    let native: Vec<u8> =
+        (0..200 * 300 * 5u32).map(|number| (number.wrapping_mul(number) / 7).to_le_bytes()[0]).collect();
+    array.write(&Selection::all(), &native).unwrap();
+    let in_two = |memory_bytes: &u64| {
+        let chunk_shape = Some(vec![200, 1]);
+        let options = CopyOptions { memory_bytes: *memory_bytes, chunk_shape, ..CopyOptions::default() };
+        array.copy_plan(&options).is_ok_and(|plan| plan.stages.len() == 2)
+    };
+    let memory_bytes = (10..24).map(|bits| 1 << bits).find(in_two).expect("a memory too small for one stage");
+    let chunk_shape = Some(vec![200, 1]);
+    let options = CopyOptions { memory_bytes, chunk_shape, ..CopyOptions::default() };
+    let copy = array.copy_to(&store, "by column", &options).unwrap();
+    assert_eq!(copy.read(&Selection::all()).unwrap().as_bytes(), native);
+}
