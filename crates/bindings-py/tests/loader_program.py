@@ -6,6 +6,7 @@ of them had the right values. SIGUSR1 has it and its workers print the stacks of
 
 import asyncio
 import faulthandler
+import multiprocessing
 import signal
 import sys
 import threading
@@ -96,9 +97,13 @@ def reads_beside(array, are_wanted):
             thread.join()
 
 
-def loader(dataset, method, workers, **options):
+def loader(dataset, method, workers, preloads=False, **options):
+    context = multiprocessing.get_context(method)
+    if preloads:
+        # The server has imported swath when it forks, and has read nothing.
+        context.set_forkserver_preload(["torch", "swath"])
     return DataLoader(
-        dataset, batch_size=BATCH, num_workers=workers, multiprocessing_context=method, **options
+        dataset, batch_size=BATCH, num_workers=workers, multiprocessing_context=context, **options
     )
 
 
@@ -111,7 +116,8 @@ def main(path, method, workers, seed):
     dataset = DATASETS[(seed + seed // 3 + seed // 9) % len(DATASETS)](array)
     seen = 0
     with reads_beside(array, seed // 2 % 2):
-        loading = loader(dataset, method, workers, persistent_workers=bool(seed % 2))
+        preloads = method == "forkserver" and bool(seed // 9 % 2)
+        loading = loader(dataset, method, workers, preloads, persistent_workers=bool(seed % 2))
         for _ in range(PASSES):
             for numbers, crops in loading:
                 for number, crop in zip(numbers.tolist(), crops, strict=True):
