@@ -301,9 +301,10 @@ def _data_type(dtype: Any) -> tuple[Any, np.dtype[Any] | None]:
 
 def _fields(dtype: np.dtype[Any]) -> list[list[Any]]:
     """Say the fields of a structure as v2 metadata has them."""
-    fields = []
+    fields: list[list[Any]] = []
+    described: Mapping[str, Any] = dtype.fields or {}
     for name in dtype.names or ():
-        inner, _, *title = (dtype.fields or {})[name]
+        inner, _, *title = described[name]
         if title:
             message = f"the field {name!r} with the title {title[0]!r}"
             raise UnsupportedError(message)
