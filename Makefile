@@ -65,7 +65,7 @@ test-zarr: $(ZARR_SUITE_VENV)/.wheel ## zarr-python's own tests of pipelines, co
 test-zarr-full: $(ZARR_SUITE_VENV)/.wheel ## all of zarr-python's own tests, with swath's pipeline as the default
 	scripts/zarr-suite $(ZARR_SUITE_VENV) all
 
-test-full: test test-zarr-full fuzz-full ## every test, the random ones at length, zarr-python's whole suite, each fuzz target for FUZZ_FULL_SECONDS (60)
+test-full: test test-zarr-full test-xarray fuzz-full ## every test, the random ones at length, zarr-python's whole suite, each fuzz target for FUZZ_FULL_SECONDS (60)
 	SWATH_KILLS=200 cargo test --locked -p swath-zarr-front --test it killed_writers
 	SWATH_CASES=20000 $(VENV_PYTHON) -m pytest crates/bindings-py/tests/test_peers.py \
 		crates/bindings-py/tests/test_writing_selections.py -k "both_write or every_library"

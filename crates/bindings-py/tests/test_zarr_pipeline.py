@@ -348,3 +348,14 @@ def test_byte_strings_are_read_natively(tmp_path):
         assert array[1:9:2].tolist() == values[1:9:2].tolist()
     assert (counted.native_reads, counted.fallbacks) == (1, 0)
     assert array[...].tolist() == own(tmp_path / "a", "")[...].tolist()
+
+
+def test_shards_of_many_small_chunks_are_those_of_zarr_python():
+    # Chunks that come as views of one memory are copied below a size, which lies between the two.
+    store = MemoryStore()
+    values = np.random.default_rng(3).integers(0, 9, (64, 1152), "u1")
+    array = zarr.create_array(store, data=values, name="a", chunks=(1, 1152), shards=(64, 1152))
+    other = zarr.create_array(store, data=values, name="b", chunks=(16, 576), shards=(64, 1152))
+    for one, path in ((array, "a"), (other, "b")):
+        np.testing.assert_array_equal(one[...], values)
+        np.testing.assert_array_equal(own(store, path)[...], values)
