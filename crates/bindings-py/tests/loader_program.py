@@ -83,7 +83,7 @@ def reads_beside(array, are_wanted):
     stop = threading.Event()
 
     def read_on():
-        while not stop.wait(0.001):
+        while not stop.wait(0.005):
             array.read_many([index(number) for number in range(0, len(STARTS), 7)])
 
     threads = [threading.Thread(target=read_on) for _ in range(2 if are_wanted else 0)]
