@@ -1,6 +1,6 @@
 //! The facade's errors as Python's.
 
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyModule};
@@ -98,6 +98,8 @@ fn build(py: Python<'_>, class: Class, message: &str, object: Option<&str>, retr
     };
     match make() {
         Ok(exception) => PyErr::from_value(exception),
+        // What a signal's handler raised meanwhile comes first.
+        Err(failed) if !failed.is_instance_of::<PyException>(py) => failed,
         Err(failed) => {
             let raised = PyRuntimeError::new_err(message.to_owned());
             raised.set_cause(py, Some(failed));

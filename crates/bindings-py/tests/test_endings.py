@@ -94,6 +94,16 @@ def test_ctrl_c_ends_a_wait_for_the_network(served, read):
     assert float(when) - pressed < 2
 
 
+def test_ctrl_c_is_told_before_an_error(served):
+    """Opening waits for its server; that nothing is there must not hide what was pressed meanwhile."""
+    handler, url = served
+    running = begun("until_interrupted(lambda: swath.open_array(sys.argv[1] + '/c/gone'))", url)
+    assert handler.asked.wait(LIMIT_SECONDS)
+    running.send_signal(signal.SIGINT)
+    handler.released.set()
+    assert ended(running, status=3).startswith("interrupted")
+
+
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
 def test_python_ends_with_reads_of_daemon_threads_under_way(served, read):
     handler, url = served
