@@ -69,10 +69,16 @@ pub(crate) struct Shared {
     lanes: OnceLock<Vec<LaneThread>>,
     starting: Mutex<()>,
     generation: u64,
-    counters: Mutex<Vec<Arc<Counters>>>,
+    lasting: Arc<Lasting>,
     #[expect(clippy::vec_box, reason = "a lane is large, and moves at every small batch")]
     inline_lanes: Mutex<Vec<Box<Lane>>>,
     drivers: Mutex<Drivers>,
+}
+
+/// What an engine shares with the one that takes its place.
+#[derive(Default)]
+struct Lasting {
+    counters: Mutex<Vec<Arc<Counters>>>,
     extensions: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,
 }
 
@@ -96,6 +102,25 @@ const WAIT_SLICE: Duration = Duration::from_millis(50);
 impl Engine {
     /// An engine of its own. No thread is started before there is work for it.
     pub fn new(config: EngineConfig) -> Engine {
+        Engine::with_lasting(config, Arc::default())
+    }
+
+    /// An engine that counts on where this one does, and has the same extensions: caches, and locks of what is written.
+    pub(crate) fn beside(&self, config: EngineConfig) -> Engine {
+        Engine::with_lasting(config, Arc::clone(&self.0.shared.lasting))
+    }
+
+    /// Whether this process made the engine.
+    pub(crate) fn is_own(&self) -> bool {
+        !self.0.shared.is_inherited()
+    }
+
+    /// Whether both are one engine.
+    pub(crate) fn is_same(&self, other: &Engine) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    fn with_lasting(config: EngineConfig, lasting: Arc<Lasting>) -> Engine {
         let config = EngineConfig { limits: config.limits.workable(), ..config };
         let shared = Shared {
             handles: HandleCache::new(config.limits.open_handles_max),
@@ -110,10 +135,9 @@ impl Engine {
             lanes: OnceLock::new(),
             starting: Mutex::default(),
             generation: crate::fork::generation(),
-            counters: Mutex::default(),
+            lasting,
             inline_lanes: Mutex::default(),
             drivers: Mutex::default(),
-            extensions: Mutex::default(),
         };
         Engine(Arc::new(Handle { shared: Arc::new(shared) }))
     }
@@ -182,13 +206,13 @@ impl Engine {
         Running { state }
     }
 
-    /// What was counted since the engine was made; nothing in a forked child.
+    /// What was counted since the engine was made, or the first of those whose place it took; nothing in a forked child.
     pub fn stats(&self) -> Stats {
         let mut stats = Stats::default();
         if self.0.shared.is_inherited() {
             return stats;
         }
-        for counters in lock(&self.0.shared.counters).iter() {
+        for counters in lock(&self.0.shared.lasting.counters).iter() {
             counters.add_to(&mut stats);
         }
         stats.drivers = lock(&self.0.shared.drivers).describe();
@@ -200,7 +224,7 @@ impl Engine {
         if self.0.shared.is_inherited() {
             return Arc::default();
         }
-        let mut extensions = lock(&self.0.shared.extensions);
+        let mut extensions = lock(&self.0.shared.lasting.extensions);
         if let Some(found) = extensions.iter().find_map(|one| Arc::clone(one).downcast::<T>().ok()) {
             return found;
         }
@@ -322,7 +346,7 @@ impl Shared {
 
     pub(crate) fn register_counters(&self) -> Arc<Counters> {
         let counters = Arc::new(Counters::default());
-        lock(&self.counters).push(Arc::clone(&counters));
+        lock(&self.lasting.counters).push(Arc::clone(&counters));
         counters
     }
 

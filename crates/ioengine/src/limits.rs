@@ -82,8 +82,16 @@ pub struct Limits {
 }
 
 impl Default for Limits {
+    /// As many lanes as this process may use processors: what its affinity and the quotas of its control groups leave it.
     fn default() -> Limits {
-        let lanes = std::thread::available_parallelism().map_or(1, usize::from).min(64);
+        Limits::for_lanes(std::thread::available_parallelism().map_or(1, usize::from).min(64))
+    }
+}
+
+impl Limits {
+    /// The defaults for so many lanes: some of the others depend on them.
+    #[must_use]
+    pub fn for_lanes(lanes: usize) -> Limits {
         Limits {
             lanes,
             local_depth: if lanes <= 8 { 64 } else { (1024 / lanes).max(32) },
@@ -91,7 +99,7 @@ impl Default for Limits {
             submit_bytes_max: 256 << 10,
             remote_depth: 256,
             waiting_threads_max: 512,
-            in_flight_bytes_max: (256 << 20).max((16 << 20) * (lanes + 1)),
+            in_flight_bytes_max: (256 << 20).max((16_usize << 20).saturating_mul(lanes.saturating_add(1))),
             merged_bytes_max: 256 << 10,
             merged_parts_max: 64,
             split_bytes: 2 << 20,
@@ -111,9 +119,7 @@ impl Default for Limits {
             park_max: Duration::from_secs(1),
         }
     }
-}
 
-impl Limits {
     /// The same bounds, each raised to the least (or lowered to the most) that an engine can work with: zero lanes
     /// become one, and so on.
     #[must_use]
