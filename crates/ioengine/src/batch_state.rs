@@ -121,6 +121,11 @@ impl BatchState {
         self.window_count
     }
 
+    /// Windows that are not done, and what they led to, as far as that is not more than all windows.
+    pub(crate) fn windows_left(&self) -> u64 {
+        self.outstanding.load(Ordering::Relaxed).min(self.window_count)
+    }
+
     /// True while a lane could take work from this batch.
     pub(crate) fn has_work(&self) -> bool {
         self.next_window.load(Ordering::Relaxed) < self.window_count

@@ -25,6 +25,10 @@ pub struct Progress {
     pub delivered_reads: u64,
     /// Stored bytes delivered.
     pub delivered_bytes: u64,
+    /// Windows of the batches that still run, done or not.
+    pub windows: u64,
+    /// Those of them that are not done. What they lead to counts too, so this may grow, up to `windows`.
+    pub windows_left: u64,
 }
 
 impl Control {
@@ -45,9 +49,15 @@ impl Control {
 
     /// How far the batches of this control are, all together.
     pub fn progress(&self) -> Progress {
+        let running: Vec<Arc<BatchState>> = {
+            let batches = self.0.batches.lock().unwrap_or_else(PoisonError::into_inner);
+            batches.iter().filter_map(Weak::upgrade).collect()
+        };
         Progress {
             delivered_reads: self.0.delivered_reads.load(Ordering::Relaxed),
             delivered_bytes: self.0.delivered_bytes.load(Ordering::Relaxed),
+            windows: running.iter().map(|batch| batch.window_count()).sum(),
+            windows_left: running.iter().map(|batch| batch.windows_left()).sum(),
         }
     }
 

@@ -18,4 +18,7 @@ pub struct WriteOptions<'a> {
     /// Called on the calling thread between two objects; returning true ends the write, after which each object is either
     /// written whole or as it was.
     pub interrupt: Option<&'a dyn Fn() -> bool>,
+    /// Called on the calling thread between two objects: how many of the write's objects have been begun, and how many
+    /// there are.
+    pub progress: Option<&'a dyn Fn(u64, u64)>,
 }

@@ -158,17 +158,17 @@ impl<'a> Write<'a> {
     fn run(self, options: &WriteOptions<'_>) -> Result<(), Error> {
         if self.is_variable() {
             // How long the elements are that are stored already is known once an object of them was read.
-            self.step(&mut self.encoders(1), options.interrupt);
+            self.step(&mut self.encoders(1), options);
         }
         let threads = self.threads();
         let write = &self;
         std::thread::scope(|scope| {
             for number in 1..threads.objects {
-                let work = move || write.work(number, threads.each, None);
+                let work = move || write.work(number, threads.each, &WriteOptions::default());
                 // With fewer threads it only takes longer.
                 let _ = std::thread::Builder::new().name("swath-write".to_owned()).spawn_scoped(scope, work);
             }
-            write.work(0, threads.each, options.interrupt);
+            write.work(0, threads.each, options);
         });
         match self.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
@@ -210,10 +210,10 @@ impl<'a> Write<'a> {
     }
 
     /// Writes objects until there are none left, or one fails; or until this thread, by its number, is one more than fit their memory.
-    fn work(&self, thread: usize, encoders: usize, interrupt: Option<&dyn Fn() -> bool>) {
+    /// Of the options, only what is called in between counts.
+    fn work(&self, thread: usize, encoders: usize, options: &WriteOptions<'_>) {
         let mut encoders = self.encoders(encoders);
-        while (!self.is_variable() || thread < self.threads().objects) && self.step(&mut encoders, interrupt)
-        {
+        while (!self.is_variable() || thread < self.threads().objects) && self.step(&mut encoders, options) {
         }
     }
 
@@ -222,7 +222,7 @@ impl<'a> Write<'a> {
     }
 
     /// Writes the next object; `false` where there is none, or one has failed.
-    fn step(&self, encoders: &mut [ChunkEncoder<'_>], interrupt: Option<&dyn Fn() -> bool>) -> bool {
+    fn step(&self, encoders: &mut [ChunkEncoder<'_>], options: &WriteOptions<'_>) -> bool {
         if self.is_over.load(Ordering::Relaxed) {
             return false;
         }
@@ -230,7 +230,10 @@ impl<'a> Write<'a> {
         if self.object_count <= number {
             return false;
         }
-        let written = match interrupt.is_some_and(|interrupt| interrupt()) {
+        if let Some(progress) = options.progress {
+            progress(number, self.object_count);
+        }
+        let written = match options.interrupt.is_some_and(|interrupt| interrupt()) {
             true => Err(Error::new(ErrorKind::Cancelled, "the write was interrupted")),
             false => self.object(number, encoders),
         };
