@@ -15,7 +15,7 @@ use crate::write;
 use crate::{chunk_sizes, dtype, fields, json, read};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -251,6 +251,11 @@ impl Array {
     ///     Whether means leave NaN out. Else NaN in a block makes its mean NaN.
     /// fill : number, optional
     ///     What NaN becomes, means too. Needed where an integer dtype is masked.
+    /// progress : bool or function, optional
+    ///     Whether a read of more than half a second shows how far it is: by tqdm or rich where they are
+    ///     installed, else in lines on stderr. A function is called now and then with what is done and all
+    ///     there is, in bytes of the result (elements, where they have lengths of their own), and at the end.
+    ///     By default as `swath.config` says.
     ///
     /// Returns
     /// -------
@@ -285,7 +290,7 @@ impl Array {
     /// (3, 128, 128)
     #[pyo3(
         signature = (index = Given::nothing(), out = None, **keywords),
-        text_signature = "($self, index=..., out=None, *, by='index', dtype=None, mask=None, valid_range=None, scale=None, offset=None, decode_dtype=None, mean=None, std=None, axis=None, downsample=None, skipna=False, fill=None)"
+        text_signature = "($self, index=..., out=None, *, by='index', dtype=None, mask=None, valid_range=None, scale=None, offset=None, decode_dtype=None, mean=None, std=None, axis=None, downsample=None, skipna=False, fill=None, progress=None)"
     )]
     fn read<'py>(
         &self,
@@ -309,6 +314,8 @@ impl Array {
     /// stack : bool, default True
     ///     Whether to return one array. The selections must then have equal shapes.
     /// by, dtype, mask, valid_range, scale, offset, decode_dtype, mean, std, axis, downsample, skipna, fill
+    ///     As for `read`.
+    /// progress : bool or function, optional
     ///     As for `read`.
     ///
     /// Returns
@@ -337,7 +344,7 @@ impl Array {
     /// (3, 3, 128, 128)
     #[pyo3(
         signature = (indexes, out = None, *, stack = true, **keywords),
-        text_signature = "($self, indexes, out=None, *, stack=True, by='index', dtype=None, mask=None, valid_range=None, scale=None, offset=None, decode_dtype=None, mean=None, std=None, axis=None, downsample=None, skipna=False, fill=None)"
+        text_signature = "($self, indexes, out=None, *, stack=True, by='index', dtype=None, mask=None, valid_range=None, scale=None, offset=None, decode_dtype=None, mean=None, std=None, axis=None, downsample=None, skipna=False, fill=None, progress=None)"
     )]
     fn read_many<'py>(
         &self,
@@ -350,9 +357,10 @@ impl Array {
         let (opened, keywords) = (self.get(py)?, Keywords::new("read_many", keywords)?);
         let view = read::view(py, &opened, &keywords)?;
         let plan = read::plan_many(&opened, view.as_ref(), keywords.way, indexes)?;
+        let progress = keywords.progress.as_ref();
         match (stack, out) {
-            (true, out) => read::stacked(py, &opened, &plan, out)?.into_bound_py_any(py),
-            (false, None) => read::listed(py, &opened, &plan)?.into_bound_py_any(py),
+            (true, out) => read::stacked(py, &opened, &plan, out, progress)?.into_bound_py_any(py),
+            (false, None) => read::listed(py, &opened, &plan, progress)?.into_bound_py_any(py),
             (false, Some(_)) => Err(read::refused_out(py, &opened)),
         }
     }
@@ -792,8 +800,56 @@ impl Array {
         let array = read::one(py, &opened, &Selection::all(), None)?;
         match dtype {
             None => array.into_bound_py_any(py),
-            Some(dtype) => array.call_method1(intern!(py, "astype"), (dtype,)),
+            Some(dtype) => array.call_method1(intern!(py, "astype"), (dtype, "K", "unsafe", true, false)),
         }
+    }
+
+    /// Read the whole array, for libraries that exchange tensors by DLPack: `torch.from_dlpack(array)`.
+    ///
+    /// Parameters
+    /// ----------
+    /// stream, max_version, dl_device : optional
+    ///     As for `numpy.ndarray.__dlpack__`.
+    /// copy : bool, optional
+    ///     False is refused: a read always makes new memory.
+    ///
+    /// Returns
+    /// -------
+    /// capsule
+    ///
+    /// Raises
+    /// ------
+    /// BufferError
+    ///     `copy` is False, or elements are not of a type that DLPack has.
+    #[pyo3(signature = (*, stream = None, max_version = None, dl_device = None, copy = None))]
+    fn __dlpack__<'py>(
+        &self,
+        py: Python<'py>,
+        stream: Option<&Bound<'py, PyAny>>,
+        max_version: Option<&Bound<'py, PyAny>>,
+        dl_device: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let opened = self.get(py)?;
+        if copy == Some(false) {
+            return Err(PyBufferError::new_err(format!("{}: a read always makes new memory", opened.name)));
+        }
+        let options = PyDict::new(py);
+        for (name, value) in [("stream", stream), ("max_version", max_version), ("dl_device", dl_device)] {
+            options.set_item(name, value)?;
+        }
+        let array = read::one(py, &opened, &Selection::all(), None)?;
+        array.call_method(intern!(py, "__dlpack__"), (), Some(&options))
+    }
+
+    /// Where `__dlpack__` puts what it reads: (1, 0), the memory of the CPU.
+    fn __dlpack_device__(&self) -> (u8, u8) {
+        (1, 0)
+    }
+
+    /// Tell dask which array it is: the same in every process, whatever caches there are.
+    fn __dask_tokenize__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        self.lazy.location.token(py, "swath.Array")
     }
 
     /// Elements along the first axis.

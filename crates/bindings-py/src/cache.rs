@@ -25,6 +25,7 @@ pub(crate) enum CacheFreshness {
 }
 
 /// The arguments as they were given.
+#[derive(Default)]
 pub(crate) struct CacheArguments {
     pub(crate) size: Option<CacheSize>,
     pub(crate) folder: Option<PathBuf>,

@@ -15,6 +15,8 @@ use swath::{Conversion, NanMeans, Number, NumberType};
 pub(crate) struct Keywords<'py> {
     /// How indexes are read; `None` for `array[index]`'s way.
     pub(crate) way: Option<Way>,
+    /// Whether progress is shown, or who is told of it.
+    pub(crate) progress: Option<Bound<'py, PyAny>>,
     dtype: Option<Bound<'py, PyAny>>,
     mask: Option<Bound<'py, PyAny>>,
     valid_range: Option<Bound<'py, PyAny>>,
@@ -44,6 +46,7 @@ impl<'py> Keywords<'py> {
                     keywords.skipna = value.is_truthy()?;
                     continue;
                 }
+                "progress" => &mut keywords.progress,
                 "dtype" => &mut keywords.dtype,
                 "mask" => &mut keywords.mask,
                 "valid_range" => &mut keywords.valid_range,

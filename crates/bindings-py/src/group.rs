@@ -42,10 +42,12 @@ struct Opened {
 
 impl Opened {
     /// Where it may be written to, its consolidated metadata is not used: that would not know what is
-    /// made.
+    /// made. Nor where it is not wanted.
     fn new(location: &Location, group: &swath::Group) -> Opened {
         let group = group.with_decoded_cache(location.decoded());
-        let group = if location.access().is_writable { group.without_consolidated() } else { group };
+        let access = location.access();
+        let is_used = !access.is_writable && !access.skips_consolidated;
+        let group = if is_used { group } else { group.without_consolidated() };
         Opened { group, attributes: PyOnceLock::new() }
     }
 }
@@ -90,7 +92,11 @@ impl Group {
         py.detach(|| group.walk()).map_err(|error| raised(py, &error))
     }
 
-    /// The nodes that can be opened, by name; a warning for each of the others.
+    /// The nodes that can be opened, by name; a warning for each that is not one swath knows.
+    ///
+    /// # Errors
+    ///
+    /// Those of the storage: what cannot be reached now is not left out as though it were not there.
     fn pairs<'py>(
         &self,
         py: Python<'py>,
@@ -102,7 +108,10 @@ impl Group {
             match node {
                 Ok(node) if is_wanted(&node) => pairs.push((name, wrap(py, &self.lazy.location, node)?)),
                 Ok(_) => {}
-                Err(error) => warn(py, &format!("left out, because it cannot be opened: {error}"))?,
+                Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Invalid) => {
+                    warn(py, &format!("left out, because it cannot be opened: {error}"))?;
+                }
+                Err(error) => return Err(raised(py, &error)),
             }
         }
         PyTuple::new(py, pairs)
@@ -196,7 +205,7 @@ impl Group {
     /// Raises
     /// ------
     /// StorageError
-    ///     The storage cannot be listed.
+    ///     The storage cannot be listed, or a node cannot be read.
     fn members<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let children = self.children(py)?;
         self.pairs(py, children, |_| true)
@@ -235,7 +244,7 @@ impl Group {
     /// Raises
     /// ------
     /// StorageError
-    ///     The storage cannot be listed.
+    ///     The storage cannot be listed, or a node cannot be read.
     ///
     /// Examples
     /// --------
@@ -539,6 +548,11 @@ impl Group {
         let mut hasher = DefaultHasher::new();
         self.lazy.location.store_path().hash(&mut hasher);
         hasher.finish()
+    }
+
+    /// Tell dask which group it is: the same in every process, whatever caches there are.
+    fn __dask_tokenize__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        self.lazy.location.token(py, "swath.Group")
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {

@@ -1,5 +1,6 @@
 //! The end of the interpreter: a thread that wants the GIL then is ended by Python, and the process with it.
 
+use crate::logs::pass_on;
 use pyo3::exceptions::PySystemExit;
 use pyo3::prelude::*;
 use std::cell::RefCell;
@@ -82,7 +83,11 @@ pub(crate) fn interrupted(signalled: &RefCell<Option<PyErr>>) -> bool {
     if is_ending() {
         return true;
     }
-    match Python::attach(|py| py.check_signals()) {
+    let checked = Python::attach(|py| {
+        pass_on(py);
+        py.check_signals()
+    });
+    match checked {
         Ok(()) => false,
         Err(raised) => {
             *signalled.borrow_mut() = Some(raised);
@@ -107,5 +112,6 @@ pub(crate) fn end(py: Python<'_>) -> PyResult<()> {
         py.detach(|| std::thread::sleep(Duration::from_millis(1)));
         py.check_signals()?;
     }
+    pass_on(py);
     Ok(())
 }

@@ -15,6 +15,7 @@ mod cache;
 mod chunk_batch;
 mod chunk_codec;
 mod chunk_sizes;
+mod configuration;
 mod conversion;
 mod create;
 mod credentials;
@@ -34,10 +35,12 @@ mod interpreter;
 mod json;
 mod key_store;
 mod location;
+mod logs;
 mod open;
 mod opened;
 mod output;
 mod plain_slice;
+mod progress;
 mod python_codec;
 mod raw_ranges;
 mod read;
@@ -47,7 +50,6 @@ mod selection;
 mod stats;
 mod variable;
 mod variable_elements;
-
 mod write;
 
 use pyo3::prelude::*;
@@ -70,6 +72,8 @@ mod module {
     #[pymodule_export]
     use crate::chunk_codec::ChunkCodec;
     #[pymodule_export]
+    use crate::configuration::{bytes, set_limits};
+    #[pymodule_export]
     use crate::create::{consolidate_metadata, create_array, create_group};
     #[pymodule_export]
     use crate::described::described;
@@ -88,6 +92,8 @@ mod module {
     #[pymodule_export]
     use crate::open::{open, open_array, open_group, reopen, reopen_url};
     #[pymodule_export]
+    use crate::progress::set_progress;
+    #[pymodule_export]
     use crate::raw_ranges::RangeReader;
     #[pymodule_export]
     use crate::remote::option_name;
@@ -100,6 +106,7 @@ mod module {
 
     #[pymodule_init]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::logs::listen();
         crate::python_codec::register();
         Ok(())
     }

@@ -1,8 +1,10 @@
 //! Where a node is, and the node once it is opened.
 
 use crate::cache::CacheSettings;
+use crate::configuration;
 use crate::errors::raised;
-use crate::remote::Remote;
+use crate::logs::pass_on;
+use crate::remote::{Portable, Remote};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::ffi::OsString;
@@ -33,6 +35,8 @@ pub(crate) struct Access {
     pub(crate) stores_empty: bool,
     /// Whether the checksums of chunks are passed over.
     pub(crate) skips_checksums: bool,
+    /// Whether consolidated metadata is passed over.
+    pub(crate) skips_consolidated: bool,
 }
 
 impl Access {
@@ -41,11 +45,13 @@ impl Access {
             is_writable: number & 1 != 0,
             stores_empty: number & 2 != 0,
             skips_checksums: number & 4 != 0,
+            skips_consolidated: number & 8 != 0,
         }
     }
 
     fn number(self) -> u8 {
-        u8::from(self.is_writable) | u8::from(self.stores_empty) << 1 | u8::from(self.skips_checksums) << 2
+        let flags = [self.is_writable, self.stores_empty, self.skips_checksums, self.skips_consolidated];
+        flags.into_iter().zip(0..).map(|(flag, place)| u8::from(flag) << place).sum()
     }
 }
 
@@ -200,11 +206,11 @@ impl Location {
         py: Python<'py>,
         kind: &'static str,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let module = py.import("swath._swath")?;
+        let (module, config) = (py.import("swath._swath")?, configuration::carried(py)?);
         let (path, decoded, access) = (&self.path, self.decoded.bytes_max(), self.access.number());
         match &self.root {
             Root::Directory(root) => {
-                let arguments = (kind, root.as_os_str(), path, decoded, access).into_pyobject(py)?;
+                let arguments = (kind, root.as_os_str(), path, decoded, access, config).into_pyobject(py)?;
                 Ok((module.getattr("_reopen")?, arguments))
             }
             Root::Remote(remote) => {
@@ -212,8 +218,21 @@ impl Location {
                 let store = (portable.url, portable.options, portable.provider, portable.withheld);
                 let cache = self.cache.as_ref().map(CacheSettings::portable);
                 let references = portable.references;
-                let arguments = (kind, store, path, decoded, cache, access, references).into_pyobject(py)?;
+                let arguments = (kind, store, path, decoded, cache, access, references, config);
+                let arguments = arguments.into_pyobject(py)?;
                 Ok((module.getattr("_reopen_url")?, arguments))
+            }
+        }
+    }
+
+    /// What the node is for dask: its kind, where it is, and how it is reached, without secrets, caches and checks.
+    pub(crate) fn token<'py>(&self, py: Python<'py>, kind: &'static str) -> PyResult<Bound<'py, PyTuple>> {
+        match &self.root {
+            Root::Directory(root) => (kind, root.as_os_str(), &self.path).into_pyobject(py),
+            Root::Remote(remote) => {
+                let Portable { url, options, provider, references, .. } = remote.portable(py);
+                let options: Vec<(String, String)> = options.into_iter().collect();
+                (kind, url, &self.path, options, provider, references).into_pyobject(py)
             }
         }
     }
@@ -271,6 +290,7 @@ impl<T: Send + Sync> Lazy<T> {
         }
         let location = &self.location;
         let opened = py.detach(|| location.store().and_then(|store| open(&store, location.path())));
+        pass_on(py);
         let node = Arc::new(make(opened.map_err(|error| location.failed(py, &error))?)?);
         Ok(Arc::clone(self.slot().get_or_insert(node)))
     }

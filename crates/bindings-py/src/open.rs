@@ -2,11 +2,13 @@
 
 use crate::array::Array;
 use crate::cache::{CacheArguments, CacheFreshness, CacheSettings, CacheSize, PortableCache};
+use crate::configuration;
 use crate::create;
 use crate::errors::{Class, error, raised, raised_about};
 use crate::group::Group;
 use crate::key_store::KeyStore;
 use crate::location::{Access, Location};
+use crate::logs::pass_on;
 use crate::references::TextReferences;
 use crate::remote::{Portable, Remote, TextOptions, archive_of, without_credentials};
 use pyo3::IntoPyObjectExt;
@@ -45,7 +47,7 @@ use swath::{CloudOptions, Error, ErrorKind, Node, Store};
 ///     virtual chunks that may be read in `authorize_virtual_chunk_access`.
 ///     Pickles leave secrets out: the process that reads one finds them in its own environment, or by
 ///     a `credential_provider`, which is pickled with the array.
-/// decoded_cache_bytes : int, default 0
+/// decoded_cache_bytes : int, optional
 ///     Bytes of memory in which decoded chunks are kept, of all arrays of a group together, so that
 ///     reading them again needs no decoding. They count only as long as what is stored did not
 ///     change. Uncompressed chunks are not kept: reading them costs no more than copying them. A copy
@@ -60,14 +62,16 @@ use swath::{CloudOptions, Error, ErrorKind, Node, Store};
 /// cache_dir : str or os.PathLike, optional
 ///     A folder for the cache's files, made where there is none; 64 GiB of files unless `cache` is
 ///     given. Several processes may use it at once, and later ones read what is there.
-/// cache_freshness : {"checked", "immutable"} or float, default "checked"
+/// cache_freshness : {"checked", "immutable"} or float, optional
 ///     When cached bytes count: "checked", an object that was not confirmed within the last second is
 ///     asked whether it changed, which costs one small request; a number, the same with so many
 ///     seconds; "immutable", always, for archives that never change.
-/// checksums : {"verify", "skip"}, default "verify"
+/// checksums : {"verify", "skip"}, optional
 ///     Whether chunks are compared with the checksums behind them (`crc32c`, `fletcher32` and their
 ///     like). Those of shard indexes, and those inside gzip, zlib and zstd streams, always are.
 ///     Writing a part of a chunk compares what is stored of it all the same, and so does validating.
+///
+///     What is not given of these options is as `swath.config` says: no caches, and "verify".
 ///
 /// **creation : optional
 ///     What is to be made, in modes that make something: an array, where there is a `shape` or
@@ -97,8 +101,8 @@ use swath::{CloudOptions, Error, ErrorKind, Node, Store};
 /// (10,)
 #[pyfunction]
 #[pyo3(
-    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0, cache = None, cache_dir = None, cache_freshness = None, checksums = "verify", **creation),
-    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0, cache=None, cache_dir=None, cache_freshness=None, checksums='verify', **creation)"
+    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = None, cache = None, cache_dir = None, cache_freshness = None, checksums = None, **creation),
+    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=None, cache=None, cache_dir=None, cache_freshness=None, checksums=None, **creation)"
 )]
 #[expect(clippy::too_many_arguments, reason = "one for each of Python's")]
 pub(crate) fn open<'py>(
@@ -106,16 +110,15 @@ pub(crate) fn open<'py>(
     url: &Bound<'_, PyAny>,
     mode: &str,
     storage_options: Option<&Bound<'_, PyAny>>,
-    decoded_cache_bytes: u64,
+    decoded_cache_bytes: Option<u64>,
     cache: Option<CacheSize>,
     cache_dir: Option<PathBuf>,
     cache_freshness: Option<CacheFreshness>,
-    checksums: &str,
+    checksums: Option<&str>,
     creation: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let caches = Caches::new(decoded_cache_bytes, cache, cache_dir, cache_freshness);
-    let (mode, location) = location(mode, url, storage_options, caches)?;
-    let location = with_checksums(py, location, checksums)?;
+    let given = Given { decoded_cache_bytes, cache, cache_dir, cache_freshness, checksums };
+    let (mode, location) = opened_location(mode, url, storage_options, given)?;
     if let Some(node) = existing(py, mode, &location, Node::open_in)? {
         refuse_creation(mode, &location, creation)?;
         return wrap(py, &location, node);
@@ -140,7 +143,7 @@ pub(crate) fn open<'py>(
 ///     make it where nothing is.
 /// storage_options : dict, optional
 ///     As for `open`.
-/// decoded_cache_bytes : int, default 0
+/// decoded_cache_bytes : int, optional
 ///     Bytes of memory in which decoded chunks are kept, so that reading them again needs no
 ///     decoding. They count only as long as what is stored did not change. Uncompressed chunks are
 ///     not kept: reading them costs no more than copying them. A copy made by pickling or forking has
@@ -167,8 +170,8 @@ pub(crate) fn open<'py>(
 /// (8, 3, 256, 256)
 #[pyfunction]
 #[pyo3(
-    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0, cache = None, cache_dir = None, cache_freshness = None, checksums = "verify", **creation),
-    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0, cache=None, cache_dir=None, cache_freshness=None, checksums='verify', **creation)"
+    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = None, cache = None, cache_dir = None, cache_freshness = None, checksums = None, **creation),
+    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=None, cache=None, cache_dir=None, cache_freshness=None, checksums=None, **creation)"
 )]
 #[expect(clippy::too_many_arguments, reason = "one for each of Python's")]
 pub(crate) fn open_array<'py>(
@@ -176,16 +179,15 @@ pub(crate) fn open_array<'py>(
     url: &Bound<'_, PyAny>,
     mode: &str,
     storage_options: Option<&Bound<'_, PyAny>>,
-    decoded_cache_bytes: u64,
+    decoded_cache_bytes: Option<u64>,
     cache: Option<CacheSize>,
     cache_dir: Option<PathBuf>,
     cache_freshness: Option<CacheFreshness>,
-    checksums: &str,
+    checksums: Option<&str>,
     creation: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Bound<'py, Array>> {
-    let caches = Caches::new(decoded_cache_bytes, cache, cache_dir, cache_freshness);
-    let (mode, location) = location(mode, url, storage_options, caches)?;
-    let location = with_checksums(py, location, checksums)?;
+    let given = Given { decoded_cache_bytes, cache, cache_dir, cache_freshness, checksums };
+    let (mode, location) = opened_location(mode, url, storage_options, given)?;
     if let Some(array) = existing(py, mode, &location, swath::Array::open_in)? {
         refuse_creation(mode, &location, creation)?;
         return Bound::new(py, Array::opened(py, location, array)?);
@@ -205,13 +207,17 @@ pub(crate) fn open_array<'py>(
 ///     make it where nothing is.
 /// storage_options : dict, optional
 ///     As for `open`.
-/// decoded_cache_bytes : int, default 0
+/// decoded_cache_bytes : int, optional
 ///     Bytes of memory in which decoded chunks are kept, of all arrays of the group together, so
 ///     that reading them again needs no decoding. They count only as long as their file did not
 ///     change. Uncompressed chunks are not kept: reading them costs no more than copying them. A
 ///     copy made by pickling or forking has a cache of its own.
 /// cache, cache_dir, cache_freshness, checksums : optional
 ///     As for `open`.
+/// use_consolidated : bool or str, optional
+///     Whether consolidated metadata is used, in modes that open a group to be read: True has to find
+///     some, False passes over it, and by default it is used where there is some. Of a v2 group also its
+///     key, ".zmetadata".
 /// **creation : optional
 ///     `zarr_format` and `attributes`, in modes that make a group.
 ///
@@ -232,8 +238,8 @@ pub(crate) fn open_array<'py>(
 /// ('latitude', 'longitude', 't2m')
 #[pyfunction]
 #[pyo3(
-    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = 0, cache = None, cache_dir = None, cache_freshness = None, checksums = "verify", **creation),
-    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=0, cache=None, cache_dir=None, cache_freshness=None, checksums='verify', **creation)"
+    signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = None, cache = None, cache_dir = None, cache_freshness = None, checksums = None, use_consolidated = None, **creation),
+    text_signature = "(url, mode='r', *, storage_options=None, decoded_cache_bytes=None, cache=None, cache_dir=None, cache_freshness=None, checksums=None, use_consolidated=None, **creation)"
 )]
 #[expect(clippy::too_many_arguments, reason = "one for each of Python's")]
 pub(crate) fn open_group(
@@ -241,18 +247,19 @@ pub(crate) fn open_group(
     url: &Bound<'_, PyAny>,
     mode: &str,
     storage_options: Option<&Bound<'_, PyAny>>,
-    decoded_cache_bytes: u64,
+    decoded_cache_bytes: Option<u64>,
     cache: Option<CacheSize>,
     cache_dir: Option<PathBuf>,
     cache_freshness: Option<CacheFreshness>,
-    checksums: &str,
+    checksums: Option<&str>,
+    use_consolidated: Option<UseConsolidated>,
     creation: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Group> {
-    let caches = Caches::new(decoded_cache_bytes, cache, cache_dir, cache_freshness);
-    let (mode, location) = location(mode, url, storage_options, caches)?;
-    let location = with_checksums(py, location, checksums)?;
+    let given = Given { decoded_cache_bytes, cache, cache_dir, cache_freshness, checksums };
+    let (mode, location) = opened_location(mode, url, storage_options, given)?;
     if let Some(group) = existing(py, mode, &location, swath::Group::open_in)? {
         refuse_creation(mode, &location, creation)?;
+        let location = with_consolidated(py, location, &group, use_consolidated)?;
         return Ok(Group::opened(location, group));
     }
     make_group(py, mode, &location, creation)
@@ -260,7 +267,7 @@ pub(crate) fn open_group(
 
 /// Make the array or group of a pickle; it is opened when it is first used.
 #[pyfunction]
-#[pyo3(name = "_reopen", signature = (kind, root, path, decoded_cache_bytes = 0, access = 0))]
+#[pyo3(name = "_reopen", signature = (kind, root, path, decoded_cache_bytes = 0, access = 0, config = None))]
 pub(crate) fn reopen(
     py: Python<'_>,
     kind: &str,
@@ -268,7 +275,9 @@ pub(crate) fn reopen(
     path: &str,
     decoded_cache_bytes: u64,
     access: u8,
+    config: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Py<PyAny>> {
+    configuration::adopt(py, config)?;
     let location = Location::local(&root, path, decoded_cache_bytes);
     unopened(py, kind, location.with_access(Access::from_number(access)))
 }
@@ -276,7 +285,7 @@ pub(crate) fn reopen(
 /// As `_reopen`, of a URL without credentials, its options, its credential provider and the names of
 /// what the pickle left out, and of how what is read is cached.
 #[pyfunction]
-#[pyo3(name = "_reopen_url", signature = (kind, store, path, decoded_cache_bytes = 0, cache = None, access = 0, references = None))]
+#[pyo3(name = "_reopen_url", signature = (kind, store, path, decoded_cache_bytes = 0, cache = None, access = 0, references = None, config = None))]
 #[expect(clippy::too_many_arguments, reason = "pickles of before hold them one by one")]
 pub(crate) fn reopen_url(
     py: Python<'_>,
@@ -287,7 +296,9 @@ pub(crate) fn reopen_url(
     cache: Option<PortableCache>,
     access: u8,
     references: Option<TextReferences>,
+    config: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Py<PyAny>> {
+    configuration::adopt(py, config)?;
     let (url, options, provider, withheld) = store;
     let remote = Remote::new(Portable { url, options, provider, withheld, references });
     let remote = remote.map_err(|error| raised(py, &error))?;
@@ -346,6 +357,7 @@ fn existing<T: Send>(
         return Ok(None);
     }
     let opened = py.detach(|| location.store().and_then(|store| open(&store, location.path())));
+    pass_on(py);
     match opened {
         Ok(node) => Ok(Some(node)),
         // A group in the place of an array is not found either, and is not written over: making one refuses.
@@ -407,7 +419,37 @@ pub(crate) fn writable_location(
     store: &Bound<'_, PyAny>,
     storage_options: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Location> {
-    location("a", store, storage_options, Caches::new(0, None, None, None)).map(|(_, location)| location)
+    drop(configuration::opening(store.py())?);
+    let kept = Kept { decoded_cache_bytes: 0, remote: CacheArguments::default() };
+    location("a", store, storage_options, kept).map(|(_, location)| location)
+}
+
+/// What the options of `open` say of how something is read.
+struct Given<'a> {
+    decoded_cache_bytes: Option<u64>,
+    cache: Option<CacheSize>,
+    cache_dir: Option<PathBuf>,
+    cache_freshness: Option<CacheFreshness>,
+    checksums: Option<&'a str>,
+}
+
+/// As [`location`], read as the options say, and as `swath.config` says where they do not.
+fn opened_location(
+    mode: &str,
+    store: &Bound<'_, PyAny>,
+    storage_options: Option<&Bound<'_, PyAny>>,
+    given: Given<'_>,
+) -> PyResult<(Mode, Location)> {
+    let defaults = configuration::opening(store.py())?;
+    let remote = CacheArguments {
+        size: given.cache.or(defaults.cache),
+        folder: given.cache_dir.or(defaults.cache_dir),
+        freshness: given.cache_freshness.or(defaults.cache_freshness),
+    };
+    let decoded_cache_bytes = given.decoded_cache_bytes.unwrap_or(defaults.decoded_cache_bytes);
+    let (mode, location) = location(mode, store, storage_options, Kept { decoded_cache_bytes, remote })?;
+    let checksums = given.checksums.unwrap_or(&defaults.checksums);
+    Ok((mode, with_checksums(store.py(), location, checksums)?))
 }
 
 /// The same location, whose chunks are compared with their checksums or not.
@@ -424,23 +466,57 @@ fn with_checksums(py: Python<'_>, location: Location, checksums: &str) -> PyResu
     Ok(location.with_access(access))
 }
 
+/// Whether consolidated metadata is used: a boolean, or its key.
+#[derive(FromPyObject)]
+pub(crate) enum UseConsolidated {
+    #[pyo3(transparent, annotation = "bool")]
+    Told(bool),
+    #[pyo3(transparent, annotation = "str")]
+    Key(String),
+}
+
+/// The same location, of whose group the consolidated metadata is used or not.
+fn with_consolidated(
+    py: Python<'_>,
+    location: Location,
+    group: &swath::Group,
+    wanted: Option<UseConsolidated>,
+) -> PyResult<Location> {
+    let refused = |class, message: &str| Err(error(py, class, message, &location.name()));
+    match wanted {
+        None => Ok(location),
+        Some(UseConsolidated::Told(false)) => {
+            let access = Access { skips_consolidated: true, ..location.access() };
+            Ok(location.with_access(access))
+        }
+        Some(UseConsolidated::Key(key)) if key != ".zmetadata" => refused(
+            Class::Unsupported,
+            &format!("consolidated metadata under the key {key:?}: wanted \".zmetadata\", True or False"),
+        ),
+        Some(_) if group.metadata().consolidated().is_none() => {
+            refused(Class::Invalid, "wanted consolidated metadata (`use_consolidated`), found none")
+        }
+        Some(_) => Ok(location),
+    }
+}
+
 /// What a mode means, and the location that the arguments of `open` name, if it is one that swath can
 /// read.
 fn location(
     mode: &str,
     store: &Bound<'_, PyAny>,
     storage_options: Option<&Bound<'_, PyAny>>,
-    caches: Caches,
+    kept: Kept,
 ) -> PyResult<(Mode, Location)> {
     let given = place(store, storage_options)?;
     let given = with_absolute_archive(given);
     let mode = mode_of(store.py(), mode, &given.url)?;
     let access = Access { is_writable: mode != Mode::Read, ..Access::default() };
-    Ok((mode, location_of(store.py(), &given, caches)?.with_access(access)))
+    Ok((mode, location_of(store.py(), &given, kept)?.with_access(access)))
 }
 
-fn location_of(py: Python<'_>, given: &Place, caches: Caches) -> PyResult<Location> {
-    let Caches { decoded_cache_bytes, remote } = caches;
+fn location_of(py: Python<'_>, given: &Place, kept: Kept) -> PyResult<Location> {
+    let Kept { decoded_cache_bytes, remote } = kept;
     let cache = remote
         .settings()
         .map_err(|message| error(py, Class::Invalid, &message, &without_credentials(&given.url)))?;
@@ -495,20 +571,9 @@ fn with_absolute_archive(given: Place) -> Place {
 }
 
 /// What is to be kept of what is read.
-struct Caches {
+struct Kept {
     decoded_cache_bytes: u64,
     remote: CacheArguments,
-}
-
-impl Caches {
-    fn new(
-        decoded_cache_bytes: u64,
-        size: Option<CacheSize>,
-        folder: Option<PathBuf>,
-        freshness: Option<CacheFreshness>,
-    ) -> Caches {
-        Caches { decoded_cache_bytes, remote: CacheArguments { size, folder, freshness } }
-    }
 }
 
 /// What the arguments of `open` name.

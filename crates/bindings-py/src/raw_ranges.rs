@@ -1,5 +1,6 @@
 //! Ranges of bytes of any object.
 
+use crate::configuration;
 use crate::credentials::PythonCredentials;
 use crate::errors::{Class, error, raised};
 use crate::output::{Target, allocate, checked};
@@ -23,6 +24,7 @@ impl RangeReader {
     #[new]
     #[pyo3(signature = (options, provider = None))]
     fn new(py: Python<'_>, options: TextOptions, provider: Option<Py<PyAny>>) -> PyResult<RangeReader> {
+        drop(configuration::opening(py)?);
         let mut options = options_of(options).map_err(|error| raised(py, &error))?;
         if let Some(provider) = provider {
             options = options.with_credentials(Arc::new(PythonCredentials::new(provider, "")));

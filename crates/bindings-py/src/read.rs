@@ -3,8 +3,10 @@
 use crate::conversion::Keywords;
 use crate::errors::{Class, error, raised, raised_about};
 use crate::interpreter::{Section, check_running, interrupted};
+use crate::logs::pass_on;
 use crate::opened::Opened;
 use crate::output::{Target, allocate, checked};
+use crate::progress::Watch;
 use crate::selection::Way;
 use crate::{dtype, fields, plain_slice, selection, variable};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
@@ -13,6 +15,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use std::cell::RefCell;
+use swath::ioengine::{Control, storage_len};
 use swath::{AxisSelection, ConvertedArray, ReadOptions, ReadPlan, Selection};
 
 /// Reads one index into a new array, or into `out`.
@@ -25,7 +28,7 @@ pub(crate) fn one<'py>(
     let plan = ReadPlan::new(&opened.array, std::slice::from_ref(selection));
     let plan = plan.map_err(|error| raised_about(py, &error, &opened.name))?;
     let shape = output_shape(py, opened, &plan, 0)?;
-    into_array(py, opened, &plan, &shape, out)
+    into_array(py, opened, &plan, &shape, out, None)
 }
 
 /// What `read` and `read_many` read: the array as keyword arguments say that it is converted.
@@ -65,7 +68,7 @@ pub(crate) fn viewed<'py>(
         None => plan.push_axes(&[]).map_err(|error| raised_about(py, &error, &opened.name))?,
     }
     let shape = output_shape(py, opened, &plan, 0)?;
-    into_array(py, opened, &plan, &shape, out)
+    into_array(py, opened, &plan, &shape, out, keywords.progress.as_ref())
 }
 
 /// Adds what an index selects to a plan.
@@ -93,6 +96,7 @@ pub(crate) fn stacked<'py>(
     opened: &Opened,
     plan: &ReadPlan<'_>,
     out: Option<&Bound<'py, PyAny>>,
+    progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
     let refused = |message: &str| error(py, Class::Invalid, message, &opened.name);
     if plan.is_empty() {
@@ -110,7 +114,7 @@ pub(crate) fn stacked<'py>(
     }
     let mut shape = vec![plan.len()];
     shape.extend(output_shape(py, opened, plan, 0)?);
-    into_array(py, opened, plan, &shape, out)
+    into_array(py, opened, plan, &shape, out, progress)
 }
 
 /// Reads many indexes of any shapes: one array each, all in the memory of one.
@@ -118,13 +122,14 @@ pub(crate) fn listed<'py>(
     py: Python<'py>,
     opened: &Opened,
     plan: &ReadPlan<'_>,
+    progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {
     let mut shapes = Vec::with_capacity(plan.len());
     for number in 0..plan.len() {
         shapes.push(output_shape(py, opened, plan, number)?);
     }
     let counts = shapes.iter().map(|shape| shape.iter().product::<usize>());
-    let memory = into_array(py, opened, plan, &[counts.sum()], None)?;
+    let memory = into_array(py, opened, plan, &[counts.sum()], None, progress)?;
     let arrays = PyList::empty(py);
     let mut start = 0;
     for shape in shapes {
@@ -249,9 +254,11 @@ fn into_array<'py>(
     plan: &ReadPlan<'_>,
     shape: &[usize],
     out: Option<&Bound<'py, PyAny>>,
+    progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
     if opened.array.data_type().is_variable_length() {
-        return variable::into_array(py, opened, plan, shape, out);
+        let watch = Watch::new(progress, "reading", &opened.name, "elements")?;
+        return variable::into_array(py, opened, plan, shape, out, watch.as_ref());
     }
     let converted;
     let dtype = match plan.is_converted() {
@@ -267,7 +274,8 @@ fn into_array<'py>(
     };
     let mut target = Target::of(&array, &opened.name)?;
     let target = target.bytes()?;
-    detached(py, |options| plan.read_into(target, options))?;
+    let (watch, total) = (Watch::new(progress, "reading", &opened.name, "B")?, storage_len(target.len()));
+    watched(py, watch.as_ref(), total, |options| plan.read_into(target, options))?;
     Ok(array)
 }
 
@@ -276,13 +284,32 @@ pub(crate) fn detached<T: Send>(
     py: Python<'_>,
     read: impl FnOnce(&ReadOptions<'_>) -> Result<T, swath::Error> + Send,
 ) -> PyResult<T> {
+    watched(py, None, 0, read)
+}
+
+/// As [`detached`], and shows how far the read of so much is.
+pub(crate) fn watched<T: Send>(
+    py: Python<'_>,
+    watch: Option<&Watch>,
+    total: u64,
+    read: impl FnOnce(&ReadOptions<'_>) -> Result<T, swath::Error> + Send,
+) -> PyResult<T> {
     let _section = Section::enter()?;
     let (read, signalled) = py.detach(|| {
         let signalled = RefCell::new(None);
-        let interrupt = || interrupted(&signalled);
-        let read = read(&ReadOptions { interrupt: Some(&interrupt), ..ReadOptions::default() });
+        let control = Control::new();
+        let interrupt = || {
+            interrupted(&signalled)
+                || watch.is_some_and(|watch| watch.tick(done(&control, total), total, &signalled))
+        };
+        let (control, interrupt) = (control.clone(), Some(&interrupt as &dyn Fn() -> bool));
+        let read = read(&ReadOptions { control, interrupt, ..ReadOptions::default() });
         (read, signalled.into_inner())
     });
+    pass_on(py);
+    if let Some(watch) = watch {
+        watch.end(py, (read.is_ok() && signalled.is_none()).then_some(total))?;
+    }
     match signalled {
         Some(signalled) => Err(signalled),
         None => read.or_else(|error| {
@@ -290,6 +317,13 @@ pub(crate) fn detached<T: Send>(
             Err(raised(py, &error))
         }),
     }
+}
+
+/// How much of so much is read, by the windows that are done.
+fn done(control: &Control, total: u64) -> u64 {
+    let progress = control.progress();
+    let share = u128::from(total) * u128::from(progress.windows - progress.windows_left);
+    u64::try_from(share / u128::from(progress.windows.max(1))).unwrap_or(total)
 }
 
 /// The shape of a selection's result.

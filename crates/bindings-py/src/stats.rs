@@ -1,5 +1,6 @@
 //! What the engine counted.
 
+use crate::logs::pass_on;
 use crate::python_codec;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -11,10 +12,24 @@ use swath::ioengine::Engine;
 /// Returns
 /// -------
 /// dict
-///     The engine's counters since its first read, all int but: `latency`, a list of how many
-///     physical reads took less than 1, 2, 4, ... microseconds; `drivers`, a list of what reads files
-///     and why; `read_amplification`, a float, bytes fetched for each byte wanted. `python_codec_calls`
-///     are chunks that were decoded or encoded by codecs of numcodecs or zarr-python.
+///     The engine's counters since its first read, each an int:
+///
+///     - `windows`, pieces that reads were planned in, and `logical_reads`, ranges of bytes wanted of them;
+///       `served_reads` are those whose bytes were there already, in memory or in a mapping.
+///     - `physical_reads`, requests to the storage or the system; `merged_reads` are logical reads that
+///       shared one, `split_reads` pieces of a logical read that took several; `retries` were sent again,
+///       `unmerged` are merged reads that failed and were sent one by one, `failed_reads` logical reads
+///       that failed.
+///     - `bytes_wanted` and `bytes_fetched`; `read_amplification`, a float, is the second by the first.
+///     - `opens`, objects opened, and `handle_hits`, those found open.
+///     - `follow_ups`, plans that followed an index; `replans`, plans made anew as an object was replaced.
+///     - `inline_batches`, reads done on the thread that asked, and `lane_batches`, those on swath's own;
+///       `deferred_windows` began on the one and had to wait on the others.
+///     - `lanes`, swath's own threads, `parks`, how often they slept, and `in_flight_high_water`, most
+///       physical reads that one had in flight.
+///     - `latency`, a list of how many physical reads took less than 1, 2, 4, ... microseconds.
+///     - `drivers`, a list of what reads files and why.
+///     - `python_codec_calls`, chunks that were decoded or encoded by codecs of numcodecs or zarr-python.
 ///
 /// Examples
 /// --------
@@ -24,11 +39,16 @@ use swath::ioengine::Engine;
 /// 3
 #[pyfunction]
 pub(crate) fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    let stats = py.detach(|| Engine::global().stats());
+    let (stats, lanes) = py.detach(|| {
+        let engine = Engine::global();
+        (engine.stats(), engine.config().limits.lanes)
+    });
+    pass_on(py);
     let dict = PyDict::new(py);
     let counters = [
         ("windows", stats.windows),
         ("logical_reads", stats.logical_reads),
+        ("served_reads", stats.served_reads),
         ("physical_reads", stats.physical_reads),
         ("bytes_wanted", stats.bytes_wanted),
         ("bytes_fetched", stats.bytes_fetched),
@@ -50,6 +70,7 @@ pub(crate) fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     for (name, count) in counters {
         dict.set_item(name, count)?;
     }
+    dict.set_item("lanes", lanes)?;
     dict.set_item("python_codec_calls", python_codec::calls())?;
     dict.set_item("read_amplification", stats.read_amplification())?;
     dict.set_item("latency", stats.latency.to_vec())?;

@@ -2,12 +2,14 @@
 
 use crate::opened::Opened;
 use crate::output::{allocate, checked};
-use crate::read::detached;
+use crate::progress::Watch;
+use crate::read::watched;
 use numpy::PyUntypedArray;
 use pyo3::IntoPyObjectExt;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyEllipsis, PyList, PyString, PyTuple};
+use swath::ioengine::storage_len;
 use swath::{DataType, ReadPlan};
 
 /// Reads a plan's results, one behind the other, into a new array of `shape`, or into `out`.
@@ -17,10 +19,12 @@ pub(crate) fn into_array<'py>(
     plan: &ReadPlan<'_>,
     shape: &[usize],
     out: Option<&Bound<'py, PyAny>>,
+    watch: Option<&Watch>,
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
     let dtype = opened.dtype(py)?;
     let out = out.map(|out| checked(out, shape, dtype, &opened.name)).transpose()?;
-    let read = detached(py, |options| plan.read_variable(options))?;
+    let total = shape.iter().map(|length| storage_len(*length)).product();
+    let read = watched(py, watch, total, |options| plan.read_variable(options))?;
     let (elements, data_type) = (PyList::empty(py), opened.array.data_type());
     for results in read {
         for (number, bytes) in results.iter().enumerate() {

@@ -3,7 +3,9 @@
 use crate::errors::{Class, error, raised, raised_about};
 use crate::interpreter::{Section, check_running, interrupted};
 use crate::location::{Access, Location};
+use crate::logs::pass_on;
 use crate::opened::Opened;
+use crate::progress::Watch;
 use crate::variable_elements;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::intern;
@@ -32,12 +34,12 @@ pub(crate) fn assign(
 ) -> PyResult<()> {
     if opened.array.data_type().is_variable_length() {
         let data = variable_elements::given(py, opened, value)?;
-        return run(py, access, |options| opened.array.write_variable(selection, &data, options))
+        return run(py, opened, access, |options| opened.array.write_variable(selection, &data, options))
             .map_err(|failed| failed.into_exception(py, opened));
     }
     let value = Value::new(opened, value)?;
     let elements = value.elements(py, opened)?;
-    run(py, access, |options| opened.array.write_from(selection, &elements, options))
+    run(py, opened, access, |options| opened.array.write_from(selection, &elements, options))
         .map_err(|failed| failed.into_exception(py, opened))
 }
 
@@ -51,12 +53,12 @@ pub(crate) fn append(
 ) -> PyResult<swath::Array> {
     if opened.array.data_type().is_variable_length() {
         let data = variable_elements::given(py, opened, data)?;
-        return run(py, access, |options| opened.array.append_variable(axis, &data, options))
+        return run(py, opened, access, |options| opened.array.append_variable(axis, &data, options))
             .map_err(|failed| failed.into_exception(py, opened));
     }
     let value = Value::new(opened, data)?;
     let elements = value.elements(py, opened)?;
-    run(py, access, |options| opened.array.append(axis, &elements, options))
+    run(py, opened, access, |options| opened.array.append(axis, &elements, options))
         .map_err(|failed| failed.into_exception(py, opened))
 }
 
@@ -117,17 +119,29 @@ impl Failed {
 /// Writes without the GIL; signals, which Python handles on its main thread, end the write with what they raise.
 fn run<T: Send>(
     py: Python<'_>,
+    opened: &Opened,
     access: Access,
     write: impl FnOnce(&WriteOptions<'_>) -> Result<T, Error> + Send,
 ) -> Result<T, Failed> {
     let _section = Section::enter().map_err(Failed::Signalled)?;
+    let watch = Watch::new(None, "writing", &opened.name, "objects").map_err(Failed::Signalled)?;
     let (written, signalled) = py.detach(|| {
         let signalled = RefCell::new(None);
-        let interrupt = || interrupted(&signalled);
+        let interrupt = || signalled.borrow().is_some() || interrupted(&signalled);
+        let progress = |done, total| {
+            if let Some(watch) = &watch {
+                watch.tick(done, total, &signalled);
+            }
+        };
         let empty_chunks = if access.stores_empty { EmptyChunks::Store } else { EmptyChunks::Omit };
-        let written = write(&WriteOptions { empty_chunks, interrupt: Some(&interrupt) });
+        let (interrupt, progress) = (Some(&interrupt as &dyn Fn() -> bool), Some(&progress as _));
+        let written = write(&WriteOptions { empty_chunks, interrupt, progress });
         (written, signalled.into_inner())
     });
+    pass_on(py);
+    if let Some(watch) = &watch {
+        watch.end(py, None).map_err(Failed::Signalled)?;
+    }
     match signalled {
         Some(signalled) => Err(Failed::Signalled(signalled)),
         None => written.or_else(|error| {

@@ -134,3 +134,26 @@ print(sum(name.startswith("swath-lane") for name in names))
 """
     ended = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert int(ended.stdout) <= 1
+
+
+def lanes_of(array):
+    array[...]
+    return swath.config.get("num_threads"), swath.stats()["lanes"]
+
+
+def test_workers_have_as_many_lanes_as_threads(client, array):
+    """Two threads each, whatever the machine has; and as many as was set, where the task was made."""
+    assert client.submit(lanes_of, array, pure=False).result() == (None, 2)
+    with swath.config.set(num_threads=3):
+        assert client.submit(lanes_of, array, pure=False).result() == (3, 3)
+    assert client.submit(lanes_of, array, pure=False).result() == (None, 2)
+
+
+def test_threads_of_a_worker_in_this_process(array):
+    distributed = pytest.importorskip("distributed")
+    before = swath.stats()["lanes"]
+    options = {"n_workers": 1, "threads_per_worker": 5, "processes": False, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        assert client.submit(lambda: lanes_of(swath.open_array(array.store_path))).result() == (None, 5)
+    swath.open_array(array.store_path)
+    assert swath.stats()["lanes"] == before

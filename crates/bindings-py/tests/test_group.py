@@ -113,3 +113,44 @@ def test_nodes_that_cannot_be_opened(tmp_path):
     with pytest.raises(swath.UnsupportedError, match="word"):
         group["words"]
     assert "words (cannot be opened: data type" in str(group.tree())
+
+
+def opened_names(group):
+    return [path for path, _ in group.walk()]
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_consolidated_metadata_is_used_as_told(tmp_path, zarr_format):
+    path = tmp_path / "root.zarr"
+    root = zarr.create_group(path, zarr_format=zarr_format)
+    root.create_array("old", shape=(3,), dtype="i4")
+    with pytest.raises(swath.InvalidError, match=r"use_consolidated.*found none") as caught:
+        swath.open_group(path, use_consolidated=True)
+    assert isinstance(caught.value, ValueError)
+    zarr.consolidate_metadata(path, zarr_format=zarr_format)
+    root.create_array("new", shape=(3,), dtype="i4")
+    root.create_group("below").create_array("line", shape=(3,), dtype="i4")
+    for wanted in (None, True, ".zmetadata"):
+        assert opened_names(swath.open_group(path, use_consolidated=wanted)) == ["old"]
+    group = swath.open_group(path, use_consolidated=False)
+    assert opened_names(group) == ["below", "below/line", "new", "old"]
+    again = pickle.loads(pickle.dumps(group))
+    assert opened_names(again) == opened_names(group)
+    assert opened_names(again["below"]) == ["line"]
+    with pytest.raises(swath.UnsupportedError, match=r"other\.json"):
+        swath.open_group(path, use_consolidated="other.json")
+
+
+def test_members_that_cannot_be_reached_are_not_left_out(tmp_path):
+    root = zarr.create_group(tmp_path / "root.zarr")
+    for name in ("far", "near"):
+        root.create_array(name, shape=(3,), dtype="i4")
+    document = tmp_path / "root.zarr" / "far" / "zarr.json"
+    document.unlink()
+    # A loop of links is an error of the storage, whoever reads.
+    document.symlink_to(document)
+    group = swath.open_group(tmp_path / "root.zarr")
+    for call in (group.members, group.arrays, group.groups, group.walk):
+        with pytest.raises(swath.StorageError, match="far"):
+            call()
+    assert group["near"].shape == (3,)

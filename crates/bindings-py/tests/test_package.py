@@ -64,7 +64,6 @@ def test_every_public_name_is_documented():
         _swath.open,
         _swath.open_array,
         _swath.open_group,
-        _swath.set_file_access,
         _swath.stats,
     ]
     for value in public:

@@ -21,10 +21,10 @@ from swath._swath import (
     open,
     open_array,
     open_group,
-    set_file_access,
     stats,
 )
 from swath.attributes import Attributes
+from swath.configuration import config, set_file_access
 from swath.creation import create_array
 from swath.errors import (
     CancelledError,
@@ -85,6 +85,7 @@ __all__ = [
     "UnsupportedSelectionError",
     "__version__",
     "api",
+    "config",
     "consolidate_metadata",
     "create_array",
     "create_group",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from types import EllipsisType
+from types import CapsuleType, EllipsisType
 from typing import Any, Literal, SupportsIndex, final, overload, override
 
 import numpy as np
@@ -115,6 +115,7 @@ class Array:
         downsample: Sequence[int] | None = None,
         skipna: bool = False,
         fill: Number | None = None,
+        progress: bool | Callable[[int, int], object] | None = None,
     ) -> npt.NDArray[Any]:
         """Read what an index selects, into `out` if it is given, and convert it on the way if asked to.
 
@@ -155,6 +156,11 @@ class Array:
             Whether means leave NaN out. Else NaN in a block makes its mean NaN.
         fill : number, optional
             What NaN becomes, means too. Needed where an integer dtype is masked.
+        progress : bool or function, optional
+            Whether a read of more than half a second shows how far it is: by tqdm or rich where they are
+            installed, else in lines on stderr. A function is called now and then with what is done and all
+            there is, in bytes of the result (elements, where they have lengths of their own), and at the end.
+            By default as `swath.config` says.
 
         Returns
         -------
@@ -209,6 +215,7 @@ class Array:
         downsample: Sequence[int] | None = None,
         skipna: bool = False,
         fill: Number | None = None,
+        progress: bool | Callable[[int, int], object] | None = None,
     ) -> npt.NDArray[Any]:
         """Read many selections at once. A chunk that several need is read and decoded once.
 
@@ -221,6 +228,8 @@ class Array:
         stack : bool, default True
             Whether to return one array. The selections must then have equal shapes.
         by, dtype, mask, valid_range, scale, offset, decode_dtype, mean, std, axis, downsample, skipna, fill
+            As for `read`.
+        progress : bool or function, optional
             As for `read`.
 
         Returns
@@ -269,6 +278,7 @@ class Array:
         downsample: Sequence[int] | None = None,
         skipna: bool = False,
         fill: Number | None = None,
+        progress: bool | Callable[[int, int], object] | None = None,
     ) -> list[npt.NDArray[Any]]: ...
     @overload
     def read_many(
@@ -290,6 +300,7 @@ class Array:
         downsample: Sequence[int] | None = None,
         skipna: bool = False,
         fill: Number | None = None,
+        progress: bool | Callable[[int, int], object] | None = None,
     ) -> npt.NDArray[Any] | list[npt.NDArray[Any]]: ...
     @property
     def oindex(self) -> OIndex:
@@ -625,6 +636,39 @@ class Array:
         InvalidError
             `copy` is False. A ValueError too.
         """
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> CapsuleType:
+        """Read the whole array, for libraries that exchange tensors by DLPack: `torch.from_dlpack(array)`.
+
+        Parameters
+        ----------
+        stream, max_version, dl_device : optional
+            As for `numpy.ndarray.__dlpack__`.
+        copy : bool, optional
+            False is refused: a read always makes new memory.
+
+        Returns
+        -------
+        capsule
+
+        Raises
+        ------
+        BufferError
+            `copy` is False, or elements are not of a type that DLPack has.
+        """
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Where `__dlpack__` puts what it reads: (1, 0), the memory of the CPU."""
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        """Tell dask which array it is: the same in every process, whatever caches there are."""
 
     def __len__(self) -> int:
         """Return len(self)."""
@@ -969,7 +1013,7 @@ class Group:
         Raises
         ------
         StorageError
-            The storage cannot be listed.
+            The storage cannot be listed, or a node cannot be read.
         """
 
     def arrays(self) -> tuple[tuple[str, Array], ...]:
@@ -1002,7 +1046,7 @@ class Group:
         Raises
         ------
         StorageError
-            The storage cannot be listed.
+            The storage cannot be listed, or a node cannot be read.
 
         Examples
         --------
@@ -1089,6 +1133,9 @@ class Group:
     @property
     def info(self) -> Info:
         """What the group is, in lines to read."""
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        """Tell dask which group it is: the same in every process, whatever caches there are."""
 
     @override
     def __eq__(self, other: object, /) -> bool: ...
@@ -1272,11 +1319,11 @@ def open(
     mode: str = "r",
     *,
     storage_options: Mapping[str, Any] | None = None,
-    decoded_cache_bytes: int = 0,
+    decoded_cache_bytes: int | None = None,
     cache: int | str | None = None,
     cache_dir: str | PathLike[str] | None = None,
     cache_freshness: Literal["checked", "immutable"] | float | None = None,
-    checksums: Literal["verify", "skip"] = "verify",
+    checksums: Literal["verify", "skip"] | None = None,
     **creation: Any,
 ) -> Array | Group:
     """Open the array or group stored in a directory, in a zip archive or at a URL.
@@ -1307,7 +1354,7 @@ def open(
         virtual chunks that may be read in `authorize_virtual_chunk_access`.
         Pickles leave secrets out: the process that reads one finds them in its own environment, or by
         a `credential_provider`, which is pickled with the array.
-    decoded_cache_bytes : int, default 0
+    decoded_cache_bytes : int, optional
         Bytes of memory in which decoded chunks are kept, of all arrays of a group together, so that
         reading them again needs no decoding. They count only as long as what is stored did not
         change. Uncompressed chunks are not kept: reading them costs no more than copying them. A copy
@@ -1322,14 +1369,16 @@ def open(
     cache_dir : str or os.PathLike, optional
         A folder for the cache's files, made where there is none; 64 GiB of files unless `cache` is
         given. Several processes may use it at once, and later ones read what is there.
-    cache_freshness : {"checked", "immutable"} or float, default "checked"
+    cache_freshness : {"checked", "immutable"} or float, optional
         When cached bytes count: "checked", an object that was not confirmed within the last second is
         asked whether it changed, which costs one small request; a number, the same with so many
         seconds; "immutable", always, for archives that never change.
-    checksums : {"verify", "skip"}, default "verify"
+    checksums : {"verify", "skip"}, optional
         Whether chunks are compared with the checksums behind them (`crc32c`, `fletcher32` and their
         like). Those of shard indexes, and those inside gzip, zlib and zstd streams, always are.
         Writing a part of a chunk compares what is stored of it all the same, and so does validating.
+
+        What is not given of these options is as `swath.config` says: no caches, and "verify".
 
     **creation : optional
         What is to be made, in modes that make something: an array, where there is a `shape` or
@@ -1364,11 +1413,11 @@ def open_array(
     mode: str = "r",
     *,
     storage_options: Mapping[str, Any] | None = None,
-    decoded_cache_bytes: int = 0,
+    decoded_cache_bytes: int | None = None,
     cache: int | str | None = None,
     cache_dir: str | PathLike[str] | None = None,
     cache_freshness: Literal["checked", "immutable"] | float | None = None,
-    checksums: Literal["verify", "skip"] = "verify",
+    checksums: Literal["verify", "skip"] | None = None,
     **creation: Any,
 ) -> Array:
     """Open the array stored in a directory or at a URL.
@@ -1383,7 +1432,7 @@ def open_array(
         make it where nothing is.
     storage_options : dict, optional
         As for `open`.
-    decoded_cache_bytes : int, default 0
+    decoded_cache_bytes : int, optional
         Bytes of memory in which decoded chunks are kept, so that reading them again needs no
         decoding. They count only as long as what is stored did not change. Uncompressed chunks are
         not kept: reading them costs no more than copying them. A copy made by pickling or forking has
@@ -1415,11 +1464,12 @@ def open_group(
     mode: str = "r",
     *,
     storage_options: Mapping[str, Any] | None = None,
-    decoded_cache_bytes: int = 0,
+    decoded_cache_bytes: int | None = None,
     cache: int | str | None = None,
     cache_dir: str | PathLike[str] | None = None,
     cache_freshness: Literal["checked", "immutable"] | float | None = None,
-    checksums: Literal["verify", "skip"] = "verify",
+    checksums: Literal["verify", "skip"] | None = None,
+    use_consolidated: bool | str | None = None,
     **creation: Any,
 ) -> Group:
     """Open the group stored in a directory or at a URL.
@@ -1434,13 +1484,17 @@ def open_group(
         make it where nothing is.
     storage_options : dict, optional
         As for `open`.
-    decoded_cache_bytes : int, default 0
+    decoded_cache_bytes : int, optional
         Bytes of memory in which decoded chunks are kept, of all arrays of the group together, so
         that reading them again needs no decoding. They count only as long as their file did not
         change. Uncompressed chunks are not kept: reading them costs no more than copying them. A
         copy made by pickling or forking has a cache of its own.
     cache, cache_dir, cache_freshness, checksums : optional
         As for `open`.
+    use_consolidated : bool or str, optional
+        Whether consolidated metadata is used, in modes that open a group to be read: True has to find
+        some, False passes over it, and by default it is used where there is some. Of a v2 group also its
+        key, ".zmetadata".
     **creation : optional
         `zarr_format` and `attributes`, in modes that make a group.
 
@@ -1557,35 +1611,17 @@ def _flush_caches() -> None:
 def _option_name(name: str) -> str:
     """Return the name that an option has among all its spellings; the name itself where none is known."""
 
-def set_file_access(
-    way: Literal["probe", "mapped", "buffered", "direct", "io_uring", "pread"] | None,
-) -> None:
-    """Say how files are read, in arrays and groups that this process opens from now on.
+def _set_file_access(way: str | None) -> None:
+    """Say how files are read from now on, for `swath.set_file_access`."""
 
-    By default swath copies from memory mappings where files are in the page cache and read again and
-    again. A file that is cut short meanwhile raises SIGBUS then, so swath puts a handler in front of
-    those that the process has; it passes on every signal that is not its own. Programs whose own handler
-    ends the process at once choose "buffered", with which nothing is mapped and no handler is put
-    anywhere, and do so before they read anything.
+def _set_limits(lanes: int | None, bounds: dict[str, int]) -> None:
+    """Have the engine work within other bounds; others than those named are the defaults."""
 
-    Parameters
-    ----------
-    way : str or None
-        "probe" chooses for each file, the default. "mapped" maps every file. "buffered" goes through the
-        page cache by system calls and maps nothing. "direct" goes past the page cache (O_DIRECT), for
-        data that is read once or that memory could not hold. "io_uring" and "pread" are as "buffered",
-        always by io_uring or always by threads. None goes back to what the environment variable
-        `SWATH_FILE_ACCESS` names, which is also what started worker processes read by, or else to "probe".
+def _set_progress(is_shown: bool) -> None:
+    """Say whether progress is shown where nobody says otherwise."""
 
-    Raises
-    ------
-    InvalidError
-        There is no such way.
-
-    Examples
-    --------
-    >>> swath.set_file_access("buffered")
-    """
+def _bytes(text: str) -> int:
+    """Read a number of bytes such as "2GB"."""
 
 def stats() -> dict[str, Any]:
     """Count what this process has read so far.
@@ -1593,10 +1629,24 @@ def stats() -> dict[str, Any]:
     Returns
     -------
     dict
-        The engine's counters since its first read, all int but: `latency`, a list of how many
-        physical reads took less than 1, 2, 4, ... microseconds; `drivers`, a list of what reads files
-        and why; `read_amplification`, a float, bytes fetched for each byte wanted. `python_codec_calls`
-        are chunks that were decoded or encoded by codecs of numcodecs or zarr-python.
+        The engine's counters since its first read, each an int:
+
+        - `windows`, pieces that reads were planned in, and `logical_reads`, ranges of bytes wanted of them;
+          `served_reads` are those whose bytes were there already, in memory or in a mapping.
+        - `physical_reads`, requests to the storage or the system; `merged_reads` are logical reads that
+          shared one, `split_reads` pieces of a logical read that took several; `retries` were sent again,
+          `unmerged` are merged reads that failed and were sent one by one, `failed_reads` logical reads
+          that failed.
+        - `bytes_wanted` and `bytes_fetched`; `read_amplification`, a float, is the second by the first.
+        - `opens`, objects opened, and `handle_hits`, those found open.
+        - `follow_ups`, plans that followed an index; `replans`, plans made anew as an object was replaced.
+        - `inline_batches`, reads done on the thread that asked, and `lane_batches`, those on swath's own;
+          `deferred_windows` began on the one and had to wait on the others.
+        - `lanes`, swath's own threads, `parks`, how often they slept, and `in_flight_high_water`, most
+          physical reads that one had in flight.
+        - `latency`, a list of how many physical reads took less than 1, 2, 4, ... microseconds.
+        - `drivers`, a list of what reads files and why.
+        - `python_codec_calls`, chunks that were decoded or encoded by codecs of numcodecs or zarr-python.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from swath import _swath
+from swath.configuration import config
 from swath.errors import InvalidError
 from swath.options import split
 
@@ -61,7 +62,7 @@ def get_ranges(
         error.
     coalesce : int, optional
         Ranges with at most so many bytes between them become one request; 0 for one request a range. By
-        default what is cheapest where the object is.
+        default as `swath.config` says, and else what is cheapest where the object is.
     storage_options : dict, optional
         As for `swath.open`.
 
@@ -89,6 +90,7 @@ def get_ranges(
     first = _numbers("starts", starts)
     length = _lengths(first, ends, lengths)
     urls, which = _urls(url, len(first))
+    coalesce = config.get("coalesce") if coalesce is None else coalesce
     if coalesce is not None and coalesce < 0:
         raise InvalidError(f"wanted `coalesce` of at least 0 bytes, found {coalesce}")
     buffer = _reader(urls, storage_options).read(urls, which, first, length, out, coalesce)

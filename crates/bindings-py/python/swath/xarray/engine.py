@@ -49,11 +49,11 @@ class SwathBackendEntrypoint(BackendEntrypoint):
         zarr_format: Literal[2, 3] | None = None,
         use_zarr_fill_value_as_mask: bool | None = None,
         storage_options: Mapping[str, Any] | None = None,
-        decoded_cache_bytes: int = 0,
+        decoded_cache_bytes: int | None = None,
         cache: int | str | None = None,
         cache_dir: str | PathLike[str] | None = None,
         cache_freshness: Literal["checked", "immutable"] | float | None = None,
-        checksums: Literal["verify", "skip"] = "verify",
+        checksums: Literal["verify", "skip"] | None = None,
     ) -> Dataset:
         """Open one group, for `xarray.open_dataset`."""
         opened = _opening(
@@ -99,11 +99,11 @@ class SwathBackendEntrypoint(BackendEntrypoint):
         zarr_format: Literal[2, 3] | None = None,
         use_zarr_fill_value_as_mask: bool | None = None,
         storage_options: Mapping[str, Any] | None = None,
-        decoded_cache_bytes: int = 0,
+        decoded_cache_bytes: int | None = None,
         cache: int | str | None = None,
         cache_dir: str | PathLike[str] | None = None,
         cache_freshness: Literal["checked", "immutable"] | float | None = None,
-        checksums: Literal["verify", "skip"] = "verify",
+        checksums: Literal["verify", "skip"] | None = None,
     ) -> dict[str, Dataset]:
         """Open a group and all groups below it, for `xarray.open_groups`."""
         root = _opening(

@@ -1,0 +1,162 @@
+"""Progress of long reads and writes."""
+
+import io
+import threading
+from typing import ClassVar
+
+import numcodecs
+import numpy as np
+import pytest
+import swath
+import swath.progress
+import zarr
+from numcodecs.abc import Codec
+
+
+class Waiting(Codec):
+    """Goes on once progress was shown, so that a read lasts until then."""
+
+    codec_id = "swath-waiting"
+    shown = threading.Event()
+
+    def decode(self, buf, out=None):
+        assert self.shown.wait(60)
+        return bytes(buf)
+
+    def encode(self, buf):
+        return bytes(buf)
+
+
+class WaitingToEncode(Waiting):
+    codec_id = "swath-waiting-to-encode"
+
+    def decode(self, buf, out=None):
+        return bytes(buf)
+
+    def encode(self, buf):
+        assert self.shown.wait(60)
+        return bytes(buf)
+
+
+class Bar:
+    """A bar that remembers."""
+
+    bars: ClassVar[list["Bar"]] = []
+
+    def __init__(self, what, name, total, unit):
+        self.said = (what, name, total, unit)
+        self.updates = []
+        self.is_closed = False
+        self.bars.append(self)
+
+    def update(self, done):
+        self.updates.append(done)
+        Waiting.shown.set()
+
+    def close(self):
+        self.is_closed = True
+
+
+@pytest.fixture(autouse=True)
+def bars(monkeypatch):
+    monkeypatch.setattr(swath.progress, "bar", Bar)
+    Bar.bars = []
+    Waiting.shown.clear()
+    for codec in (Waiting, WaitingToEncode):
+        numcodecs.register_codec(codec)
+    yield Bar.bars
+    swath.config.reset()
+
+
+@pytest.fixture
+def waiting(tmp_path):
+    """An array of 40 chunks that are decoded once progress was shown."""
+    data = np.arange(4000, dtype="i4")
+    zarr.create_array(tmp_path / "w.zarr", data=data, chunks=(100,), zarr_format=2, compressors=Waiting())
+    with pytest.warns(swath.SwathWarning, match="slow"):
+        return swath.open_array(tmp_path / "w.zarr")
+
+
+@pytest.mark.parametrize("way", ["read", "read_many", "config", "item"])
+def test_long_reads_show_how_far_they_are(waiting, bars, way):
+    if way == "read":
+        found = waiting.read(progress=True)
+    elif way == "read_many":
+        found = waiting.read_many([slice(0, 2000), slice(2000, 4000)], progress=True).ravel()
+    else:
+        with swath.config.set(progress=True):
+            found = waiting[...] if way == "item" else waiting.read()
+    np.testing.assert_array_equal(found, np.arange(4000))
+    assert not hasattr(swath.progress.bar, "is_closed")
+    (bar,) = bars
+    assert bar.said == ("reading", waiting.store_path, 16_000, "B")
+    assert bar.updates == sorted(bar.updates)
+    assert bar.updates[-1] == 16_000
+    assert bar.is_closed
+
+
+def test_nothing_is_shown_unasked(waiting, bars):
+    Waiting.shown.set()
+    waiting[...]
+    with swath.config.set(progress=True):
+        waiting.read(progress=False)
+        # What ends soon shows nothing.
+        waiting[:100]
+    assert not bars
+
+
+def test_a_function_is_told(array, values):
+    told = []
+    found = array.read(progress=lambda *numbers: told.append(numbers))
+    np.testing.assert_array_equal(found, values)
+    assert told[-1] == (values.nbytes, values.nbytes)
+    with pytest.raises(TypeError, match="wanted `progress` as a bool or a function"):
+        array.read(progress="yes")
+
+
+def test_a_function_that_fails_ends_the_read(waiting):
+    def told(done, total):
+        Waiting.shown.set()
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        waiting.read(progress=told)
+
+
+def test_long_writes_show_how_far_they_are(tmp_path, bars):
+    options = {"chunks": (100,), "zarr_format": 2, "compressors": WaitingToEncode()}
+    zarr.create_array(tmp_path / "w.zarr", shape=(2000,), dtype="i4", **options)
+    with pytest.warns(swath.SwathWarning, match="slow"):
+        array = swath.open_array(tmp_path / "w.zarr", "r+")
+    # Objects that are written by other threads wait for the bar, which the caller shows after its next one.
+    timer = threading.Timer(0.7, Waiting.shown.set)
+    timer.start()
+    with swath.config.set(progress=True):
+        array[...] = np.arange(2000)
+    timer.join()
+    (bar,) = bars
+    assert bar.said == ("writing", array.store_path, 20, "objects")
+    assert bar.updates == sorted(bar.updates)
+    assert bar.updates[-1] < 20
+    assert bar.is_closed
+    np.testing.assert_array_equal(array[...], np.arange(2000))
+
+
+def test_lines():
+    file = io.StringIO()
+    lines = swath.progress.Lines("reading t2m", 10_000_000, "B", file)
+    lines.update(2_500_000)
+    # The next comes five seconds later.
+    lines.update(5_000_000)
+    lines.close()
+    assert file.getvalue() == "swath: reading t2m: 25 % (2.5 MB of 10.0 MB)\n"
+
+
+@pytest.mark.parametrize("kind", ["Tqdm", "Rich"])
+def test_bars_of_others(kind, capsys):
+    pytest.importorskip({"Tqdm": "tqdm", "Rich": "rich"}[kind])
+    bar = getattr(swath.progress, kind)("reading t2m", 10, "B")
+    bar.update(5)
+    bar.update(10)
+    bar.close()
+    assert "reading t2m" in capsys.readouterr().err
