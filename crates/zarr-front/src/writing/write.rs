@@ -213,8 +213,7 @@ impl<'a> Write<'a> {
     /// Of the options, only what is called in between counts.
     fn work(&self, thread: usize, encoders: usize, options: &WriteOptions<'_>) {
         let mut encoders = self.encoders(encoders);
-        while (!self.is_variable() || thread < self.threads().objects) && self.step(&mut encoders, options) {
-        }
+        while (!self.is_variable() || thread < self.threads().objects) && self.step(&mut encoders, options) {}
     }
 
     fn encoders(&self, count: usize) -> Vec<ChunkEncoder<'a>> {
