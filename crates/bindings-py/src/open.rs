@@ -97,8 +97,8 @@ use swath::{CloudOptions, Error, ErrorKind, Node, Store};
 /// Examples
 /// --------
 /// >>> array = swath.open("example.zarr")
-/// >>> array[0, :10].shape
-/// (10,)
+/// >>> array[0, :, :10].shape
+/// (3, 10, 256)
 #[pyfunction]
 #[pyo3(
     signature = (url, mode = "r", *, storage_options = None, decoded_cache_bytes = None, cache = None, cache_dir = None, cache_freshness = None, checksums = None, **creation),

@@ -1404,8 +1404,8 @@ def open(
     Examples
     --------
     >>> array = swath.open("example.zarr")
-    >>> array[0, :10].shape
-    (10,)
+    >>> array[0, :, :10].shape
+    (3, 10, 256)
     """
 
 def open_array(

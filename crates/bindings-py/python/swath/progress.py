@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import time
 from typing import Any, Protocol, TextIO
@@ -52,6 +53,8 @@ class Rich:
     """A bar of rich's, on stderr."""
 
     def __init__(self, title: str, total: int, unit: str) -> None:
+        if not sys.stderr.isatty() and "FORCE_COLOR" not in os.environ:
+            raise ImportError("rich draws on terminals only")
         rich: Any = importlib.import_module("rich.progress")
         console = importlib.import_module("rich.console").Console(stderr=True)
         columns: list[Any] = [rich.TextColumn("{task.description}"), rich.BarColumn()]
