@@ -20,6 +20,8 @@ pub struct CompiledConversion {
     /// Elements that become one along each axis; empty where none do.
     pub(crate) factors: Box<[usize]>,
     pub(crate) nan_means: NanMeans,
+    /// Whether values are integers of at most 16 bits as they are stored.
+    is_short: bool,
 }
 
 /// The steps, in the precision that they are done in.
@@ -54,6 +56,12 @@ impl CompiledConversion {
     #[inline]
     pub fn factor(&self, axis: usize) -> u64 {
         self.factors.get(axis).map_or(1, |factor| *factor as u64)
+    }
+
+    /// Whether the sum of a block is exact in the working precision: `float32` has 24 bits.
+    pub(crate) fn has_exact_sums(&self) -> bool {
+        self.is_short
+            && self.factors.iter().fold(1usize, |full, factor| full.saturating_mul(*factor)) <= 1 << 8
     }
 
     /// True where some elements of the result become one.
@@ -108,8 +116,9 @@ impl Conversion {
             );
             Error::unsupported("conversion", message)
         })?;
-        let nan_means = self.nan_means;
-        Ok(Some(CompiledConversion { source, target, steps: steps?, channels, factors, nan_means }))
+        let (nan_means, steps) = (self.nan_means, steps?);
+        let is_short = source.class() != NumberClass::Float && source.bits() <= 16 && !self.calculates();
+        Ok(Some(CompiledConversion { source, target, steps, channels, factors, nan_means, is_short }))
     }
 
     /// Whether elements are more than masked, filled and cast.

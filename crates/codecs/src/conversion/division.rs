@@ -7,7 +7,7 @@
 //! of the type.
 
 use super::floats::Working;
-use super::simd::{LANES, Vectors};
+use super::simd::Vectors;
 
 /// What values are divided by.
 #[derive(Clone, Copy)]
@@ -23,33 +23,16 @@ impl<W: Working> Divisor<W> {
         Divisor { value, reciprocal: W::reciprocal(value) }
     }
 
-    /// The quotient of one value.
+    /// What values are divided by.
     #[inline(always)]
-    pub(super) fn quotient(&self, value: W) -> W {
-        value / self.value
+    pub(super) fn value(&self) -> W {
+        self.value
     }
 
-    /// The quotients of some values: the same as one by one.
+    /// What [`Working::quotient_by`] takes; `None` where loops are to divide.
     #[inline(always)]
-    pub(super) fn quotients<V: Vectors>(&self, values: &[W; LANES]) -> [W; LANES] {
-        if V::FUSES
-            && let Some(reciprocal) = self.reciprocal
-        {
-            let (mut found, mut outside) = ([W::ZERO; LANES], 0);
-            for (found, value) in found.iter_mut().zip(values) {
-                let (quotient, is_outside) = value.quotient_by(self.value, reciprocal);
-                *found = quotient;
-                outside |= u32::from(is_outside);
-            }
-            if outside == 0 {
-                return found;
-            }
-        }
-        let mut found = *values;
-        for value in &mut found {
-            *value = *value / self.value;
-        }
-        found
+    pub(super) fn reciprocal<V: Vectors>(&self) -> Option<W> {
+        self.reciprocal.filter(|_| V::FUSES)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Conversions whose steps are done in floats.
 
 use super::division::{self, Divisor};
-use super::lanes::map_chunks;
+use super::lanes::parts;
 use super::load::Load;
 use super::rows::{Blocks, Room, StoredRows, values_of_bytes};
-use super::simd::{self, LANES, Loop, Vectors};
+use super::simd::{self, Loop, Vectors};
 use super::source::Value;
 use super::store::Store;
 use std::ops::{Add, Div, Mul, Sub};
@@ -268,23 +268,39 @@ struct Normalising<'a, 'v, 'l, W, F> {
 impl<W: Working, F: Fills<W>> Loop for Normalising<'_, '_, '_, W, F> {
     #[inline(always)]
     fn run<V: Vectors>(self) {
-        for (values, loaded) in self.values.iter_mut().zip(self.loaded) {
-            let all = |loaded: &[W; LANES]| {
-                let mut values = *loaded;
-                for value in &mut values {
-                    *value = *value - self.mean;
+        let Normalising { mean, divisor, fill, loaded, values } = self;
+        for (values, loaded) in values.iter_mut().zip(loaded) {
+            for part in parts(values.len().min(loaded.len())) {
+                let (values, loaded) = (&mut values[part.clone()], &loaded[part]);
+                let is_done = divisor.reciprocal::<V>().is_some_and(|reciprocal| {
+                    normalise_by_products(mean, (divisor.value(), reciprocal), fill, loaded, values)
+                });
+                if !is_done {
+                    for (value, loaded) in values.iter_mut().zip(loaded) {
+                        *value = fill.filled((*loaded - mean) / divisor.value());
+                    }
                 }
-                let mut values = self.divisor.quotients::<V>(&values);
-                for value in &mut values {
-                    *value = self.fill.filled(*value);
-                }
-                values
-            };
-            map_chunks(loaded, values, all, |value| {
-                self.fill.filled(self.divisor.quotient(value - self.mean))
-            });
+            }
         }
     }
+}
+
+/// Normalises without a division; false where results may be others than by divisions.
+#[inline(always)]
+fn normalise_by_products<W: Working, F: Fills<W>>(
+    mean: W,
+    (divisor, reciprocal): (W, W),
+    fill: F,
+    loaded: &[W],
+    values: &mut [W],
+) -> bool {
+    let mut outside = 0;
+    for (value, loaded) in values.iter_mut().zip(loaded) {
+        let (quotient, is_outside) = (*loaded - mean).quotient_by(divisor, reciprocal);
+        outside |= u32::from(is_outside);
+        *value = fill.filled(quotient);
+    }
+    outside == 0
 }
 
 struct NormalisingEach<'a, 'v, 'l, W, F> {

@@ -1,17 +1,19 @@
 //! Elements that become others, some at a time.
 
 use super::simd::LANES;
+use std::ops::Range;
 
 /// Has each of `target` be what `of` makes of the element of `source` in its place; the two are as long as the shorter one.
-///
-/// Elements that do not fill lanes at the end are done once more with those before them, not one by one: rows of tiles
-/// are short, and most of some would be such an end.
 #[inline(always)]
 pub(super) fn map_lanes<A: Copy, B: Copy>(source: &[A], target: &mut [B], of: impl Fn(A) -> B) {
-    map_chunks(source, target, |elements| lanes(elements, &of), &of);
+    for part in parts(source.len().min(target.len())) {
+        for (target, source) in target[part.clone()].iter_mut().zip(&source[part]) {
+            *target = of(*source);
+        }
+    }
 }
 
-/// [`map_lanes`], with all lanes at once by a function of their own.
+/// The same, with all lanes at once by a function of their own.
 #[inline(always)]
 pub(super) fn map_chunks<A: Copy, B: Copy>(
     source: &[A],
@@ -19,23 +21,28 @@ pub(super) fn map_chunks<A: Copy, B: Copy>(
     of_all: impl Fn(&[A; LANES]) -> [B; LANES],
     of_one: impl Fn(A) -> B,
 ) {
-    let len = source.len().min(target.len());
-    let (source, target) = (&source[..len], &mut target[..len]);
-    let (targets, rest) = target.as_chunks_mut::<LANES>();
-    let is_whole = rest.is_empty();
-    for (target, source) in targets.iter_mut().zip(source.as_chunks::<LANES>().0) {
-        *target = of_all(source);
-    }
-    if is_whole {
-        return;
-    }
-    match (source.last_chunk::<LANES>(), target.last_chunk_mut::<LANES>()) {
-        (Some(source), Some(target)) => *target = of_all(source),
-        _ => {
-            for (target, source) in target.iter_mut().zip(source) {
-                *target = of_one(*source);
-            }
+    for part in parts(source.len().min(target.len())) {
+        let (source, target) = (&source[part.clone()], &mut target[part]);
+        let (chunks, rest) = source.as_chunks::<LANES>();
+        let (targets, rest_of_target) = target.as_chunks_mut::<LANES>();
+        for (target, source) in targets.iter_mut().zip(chunks) {
+            *target = of_all(source);
         }
+        for (target, source) in rest_of_target.iter_mut().zip(rest) {
+            *target = of_one(*source);
+        }
+    }
+}
+
+/// So many elements in two parts: the first fills lanes, and the second, of what is left over at the end, does so too with
+/// elements of the first, which are done twice. Rows of tiles are short, and most of some would otherwise be such an end, done
+/// one by one. What does not fill lanes at all is the first part.
+#[inline(always)]
+pub(super) fn parts(len: usize) -> [Range<usize>; 2] {
+    let whole = len - len % LANES;
+    match (whole, len - whole) {
+        (0, _) | (_, 0) => [0..len, len..len],
+        _ => [0..whole, len - LANES..len],
     }
 }
 

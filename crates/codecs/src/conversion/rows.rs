@@ -37,9 +37,15 @@ pub(crate) struct Blocks<W> {
     pub(crate) room: Room<W>,
 }
 
+impl<W> Default for Room<W> {
+    fn default() -> Room<W> {
+        Room(Vec::new())
+    }
+}
+
 impl<W> Default for Blocks<W> {
     fn default() -> Blocks<W> {
-        Blocks { values: Room(Vec::new()), room: Room(Vec::new()) }
+        Blocks { values: Room::default(), room: Room::default() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sums of elements that become one.
 
-use crate::conversion::{Loop, Vectors, Working, run_loop};
+use crate::conversion::{LANES, Loop, Vectors, Working, run_loop};
+use std::marker::PhantomData;
 
 /// Adds rows of values to the sums of their blocks of `factor` elements, of which `first` lie before them; where NaN is left
 /// out, counts the others.
@@ -35,6 +36,70 @@ impl<W: Working> Loop for Folding<'_, '_, W> {
         for values in rows {
             fold_by(values, first, factor, sums, |value| if value.is_nan() { 0.0 } else { value });
             fold_by(values, first, factor, counts, |value| if value.is_nan() { 0.0 } else { 1.0 });
+        }
+    }
+}
+
+/// The means of blocks of 2 x 2 values, each two rows one of blocks, from the value of number `first` of every row on. They
+/// are those of [`fold`] and [`average`]; where `is_exact`, sums are the same in `W`.
+pub(super) fn pair_means<W: Working>(
+    rows: &[&mut [W]],
+    first: usize,
+    is_exact: bool,
+    means: &mut [&mut [W]],
+) {
+    match is_exact {
+        true => run_loop(PairMeans::<W, W> { rows, first, means, sum: PhantomData }),
+        false => run_loop(PairMeans::<W, f64> { rows, first, means, sum: PhantomData }),
+    }
+}
+
+struct PairMeans<'a, 'v, 'm, W, S> {
+    rows: &'a [&'v mut [W]],
+    first: usize,
+    means: &'a mut [&'m mut [W]],
+    sum: PhantomData<S>,
+}
+
+impl<W: Working, S: Working> Loop for PairMeans<'_, '_, '_, W, S> {
+    #[inline(always)]
+    fn run<V: Vectors>(self) {
+        let quarter = S::of(0.25f32);
+        let mean = |(upper, lower): (&[W; 2], &[W; 2])| {
+            let sum = |[left, right]: [W; 2]| S::ZERO + S::of(left) + S::of(right);
+            W::of((S::ZERO + sum(*upper) + sum(*lower)) * quarter)
+        };
+        for (rows, means) in self.rows.as_chunks::<2>().0.iter().zip(self.means) {
+            let [upper, lower] = rows.each_ref().map(|row| row.get(self.first..).unwrap_or_default());
+            let (upper, lower) = (upper.as_chunks::<2>().0, lower.as_chunks::<2>().0);
+            map_pairs(upper, lower, means, mean);
+        }
+    }
+}
+
+/// Has each of `target` be what `of` makes of two. Those that do not fill lanes at the end are done once more with those before
+/// them: rows are short.
+#[inline(always)]
+fn map_pairs<A, B: Copy>(upper: &[A], lower: &[A], target: &mut [B], of: impl Fn((&A, &A)) -> B) {
+    let len = target.len().min(upper.len()).min(lower.len());
+    let mut at = 0;
+    while at < len {
+        let from = if len < LANES { at } else { at.min(len - LANES) };
+        let (upper, lower) = (&upper[from..len], &lower[from..len]);
+        let sources = (upper.first_chunk::<LANES>(), lower.first_chunk::<LANES>());
+        match (sources, target[from..len].first_chunk_mut::<LANES>()) {
+            ((Some(upper), Some(lower)), Some(target)) => {
+                let mut made = [of((&upper[0], &lower[0])); LANES];
+                for (made, pair) in made.iter_mut().zip(upper.iter().zip(lower)) {
+                    *made = of(pair);
+                }
+                *target = made;
+                at = from + LANES;
+            }
+            _ => {
+                target[from] = of((&upper[0], &lower[0]));
+                at += 1;
+            }
         }
     }
 }

@@ -10,9 +10,14 @@ use super::nest::{Place, Step, Strided, TileAxis};
 use super::seams::{Seams, Share};
 use super::stored::{Spaced, Stored};
 use crate::chain::DecodedChunk;
-use crate::conversion::{BLOCK, Blocks, ChannelRow, CompiledConversion, Floats, NanMeans, ROWS_MAX, Working};
+use crate::conversion::{
+    BLOCK, Blocks, ChannelRow, CompiledConversion, Floats, NanMeans, ROWS_MAX, Room, Working,
+};
 use crate::error::Error;
 use std::ops::Range;
+
+mod block_rows;
+use block_rows::BlockRows;
 
 /// Blocks along the last axis that are worked on at a time.
 const ROW: usize = 128;
@@ -27,7 +32,11 @@ struct Means<'t, 'c, W> {
     target_bytes: usize,
     /// Elements of a block.
     full: f64,
+    /// Whether sums of a block's values are exact in `W`.
+    is_exact: bool,
     blocks: Blocks<W>,
+    /// The means of some rows of blocks.
+    means: Room<W>,
     sums: [f64; ROW],
     /// `None` where every element counts.
     counts: Option<[f64; ROW]>,
@@ -96,7 +105,9 @@ impl Tile<'_> {
             memory: TileMemory::new(self.output),
             target_bytes: self.output.element_bytes,
             full: factors.iter().map(|factor| *factor as f64).product(),
+            is_exact: conversion.has_exact_sums(),
             blocks: Blocks::default(),
+            means: Room::default(),
             sums: [0.0; ROW],
             counts: is_counted.then_some([0.0; ROW]),
             cell: Cell { cut: None, at: [0; RANK_MAX], loops: [Strided::default(); RANK_MAX] },
@@ -125,13 +136,21 @@ impl<W: Working> Means<'_, '_, W> {
             }),
             Step::Strided(steps) => {
                 let end = low + steps.count;
-                (low / factor..end.div_ceil(factor)).try_for_each(|block| {
+                let mut block = low / factor;
+                while block < end.div_ceil(factor) {
                     let (from, to) = ((block * factor).max(low), ((block + 1) * factor).min(end));
                     self.enter(cut, axis, (block, tile), Strided { count: to - from, ..steps });
                     let Place { source, channel, .. } = place.after(from - low, &steps);
                     let target = place.target.wrapping_add(block.wrapping_mul(steps.target));
-                    self.outer(axis + 1, Place { source, target, channel })
-                })
+                    let place = Place { source, target, channel };
+                    let rows = BlockRows { block, end: end / factor, tile, step: steps };
+                    let done = if axis + 2 == self.axes.len() { self.block_rows(place, &rows)? } else { 0 };
+                    if done == 0 {
+                        self.outer(axis + 1, place)?;
+                    }
+                    block += done.max(1);
+                }
+                Ok(())
             }
         }
     }
@@ -255,14 +274,12 @@ impl<W: Working> Means<'_, '_, W> {
     }
 
     /// Puts the means of some sums in the output, from a place on.
-    #[expect(unsafe_code, reason = "writes to the claimed bytes")]
     fn finish(&mut self, target: usize, whole: Range<usize>) {
         if whole.is_empty() {
             return;
         }
         let len = whole.len() * self.target_bytes;
-        // SAFETY: blocks whose elements all lie in the tile are the tile's, which this claim alone may touch.
-        let target = unsafe { self.memory.bytes(target, len) };
+        let target = claimed(&mut self.memory, target, len);
         let counts = self.counts.as_ref().map(|counts| &counts[whole.clone()]);
         let (floats, sums, full) = (self.floats, &self.sums[whole.clone()], self.full);
         self.blocks.values.rows(1, whole.len(), |values| {
@@ -271,4 +288,12 @@ impl<W: Working> Means<'_, '_, W> {
             floats.finish(values, target);
         });
     }
+}
+
+/// The memory of some blocks whose elements all lie in the tile.
+#[expect(unsafe_code, reason = "writes to the claimed bytes")]
+#[inline]
+fn claimed<'m>(memory: &'m mut TileMemory<'_>, target: usize, len: usize) -> &'m mut [u8] {
+    // SAFETY: such blocks are the tile's, which its claim alone may touch.
+    unsafe { memory.bytes(target, len) }
 }
