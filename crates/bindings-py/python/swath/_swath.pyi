@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from types import CapsuleType, EllipsisType
+from types import EllipsisType
 from typing import Any, Literal, SupportsIndex, final, overload, override
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import CapsuleType
 
 from swath.asynchronous import AsyncArray, AsyncGroup
 from swath.attributes import Attributes

@@ -216,7 +216,7 @@ class Config:
         InvalidError
             There is no such option, or it cannot be that: then none is set. A ValueError too.
         """
-        checked = {key: _checked(key, value) for key, value in ((options or {}) | more).items()}
+        checked = {key: _checked(key, value) for key, value in {**(options or {}), **more}.items()}
         with self._lock:
             before = {key: self._told.get(key) for key in checked}
             self._put(checked)
