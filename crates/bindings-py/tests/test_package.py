@@ -107,7 +107,7 @@ def test_stubs_fit_the_module(tmp_path):
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
-# What pyright knows no type of: subclasses of what fsspec brings untyped, and attributes within these packages.
+# What pyright knows no type of: subclasses of what fsspec brings untyped, attributes within these packages.
 UNTYPED = ("swath.fsspec.", "swath.xarray.", "swath.zarr.")
 
 
