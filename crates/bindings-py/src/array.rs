@@ -9,6 +9,7 @@ use crate::indexers::{BlockIndex, OIndex, VIndex};
 use crate::info::Info;
 use crate::location::{Lazy, Location};
 use crate::opened::Opened;
+use crate::output::allocate;
 use crate::selection::Way;
 use crate::stats::remote_stats;
 use crate::write;
@@ -835,11 +836,18 @@ impl Array {
             return Err(PyBufferError::new_err(format!("{}: a read always makes new memory", opened.name)));
         }
         let options = PyDict::new(py);
+        // NumPy 2.0 knows `stream` alone.
         for (name, value) in [("stream", stream), ("max_version", max_version), ("dl_device", dl_device)] {
-            options.set_item(name, value)?;
+            if let Some(value) = value {
+                options.set_item(name, value)?;
+            }
         }
-        let array = read::one(py, &opened, &Selection::all(), None)?;
-        array.call_method(intern!(py, "__dlpack__"), (), Some(&options))
+        let exported =
+            |array: Bound<'py, PyAny>| array.call_method(intern!(py, "__dlpack__"), (), Some(&options));
+        // An empty one is refused for the same reasons as the array, and costs no read.
+        let empty = allocate(py, &PyTuple::new(py, [0])?, opened.dtype(py)?)?;
+        drop(exported(empty.into_any())?);
+        exported(read::one(py, &opened, &Selection::all(), None)?.into_any())
     }
 
     /// Where `__dlpack__` puts what it reads: (1, 0), the memory of the CPU.

@@ -3,6 +3,7 @@
 use crate::deliveries::begin;
 use crate::errors::{Class, error, raised, raised_about};
 use crate::interpreter::attached;
+use crate::logs::pass_on;
 use crate::opened::Opened;
 use crate::{conversion, dtype, fields, selection};
 use numpy::PyArray1;
@@ -75,6 +76,7 @@ pub(crate) fn start(
     requests: &[Bound<'_, Request>],
     deliver: Py<PyAny>,
 ) -> PyResult<Awaited> {
+    pass_on(py)?;
     let control = Control::new();
     let requests: Vec<(Selection, bool)> =
         requests.iter().map(|request| (request.get().selection.clone(), request.get().is_scalar)).collect();

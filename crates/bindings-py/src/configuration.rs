@@ -15,6 +15,11 @@ use swath::ioengine::{Engine, EngineConfig, Limits, cache_bytes, memory_len};
 #[pyo3(name = "_set_limits", signature = (lanes, bounds))]
 pub(crate) fn set_limits(py: Python<'_>, lanes: Option<usize>, bounds: HashMap<String, u64>) -> PyResult<()> {
     let mut limits = lanes.map_or_else(Limits::default, Limits::for_lanes);
+    if let Some(memory) = bounds.get("memory_bytes").and_then(|bytes| memory_len(*bytes).ok()) {
+        // What lanes keep for their next reads counts as well.
+        limits.pooled_bytes_max =
+            limits.pooled_bytes_max.min((memory / limits.lanes.max(1)).max(POOLED_BYTES_MIN));
+    }
     for (name, bound) in bounds {
         let place = match name.as_str() {
             "memory_bytes" => &mut limits.in_flight_bytes_max,
@@ -35,6 +40,9 @@ pub(crate) fn set_limits(py: Python<'_>, lanes: Option<usize>, bounds: HashMap<S
     drop(py.detach(|| Engine::set_global(config)));
     Ok(())
 }
+
+/// A lane that keeps less makes its buffers anew for every read of a large chunk.
+const POOLED_BYTES_MIN: usize = 1 << 20;
 
 /// Read a number of bytes such as "2GB".
 #[pyfunction]

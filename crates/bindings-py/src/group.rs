@@ -5,6 +5,7 @@ use crate::errors::{Class, error, raised, raised_for_member, warn};
 use crate::info::{Info, format_number, tree};
 use crate::json;
 use crate::location::{Lazy, Location};
+use crate::logs::reported;
 use crate::open::wrap;
 use crate::stats::remote_stats;
 use crate::write::require_writable;
@@ -84,12 +85,12 @@ impl Group {
 
     fn children(&self, py: Python<'_>) -> PyResult<Vec<(String, Result<Node, Error>)>> {
         let group = self.get(py)?;
-        py.detach(|| group.children()).map_err(|error| raised(py, &error))
+        reported(py, || group.children())?.map_err(|error| raised(py, &error))
     }
 
     fn nodes_below(&self, py: Python<'_>) -> PyResult<Vec<(String, Result<Node, Error>)>> {
         let group = self.get(py)?;
-        py.detach(|| group.walk()).map_err(|error| raised(py, &error))
+        reported(py, || group.walk())?.map_err(|error| raised(py, &error))
     }
 
     /// The nodes that can be opened, by name; a warning for each that is not one swath knows.
@@ -152,14 +153,14 @@ impl Group {
     /// dtype('float32')
     fn __getitem__<'py>(&self, py: Python<'py>, path: &str) -> PyResult<Bound<'py, PyAny>> {
         let group = self.get(py)?;
-        let node = py.detach(|| group.get(path)).map_err(|error| raised_for_member(py, &error))?;
+        let node = reported(py, || group.get(path))?.map_err(|error| raised_for_member(py, &error))?;
         wrap(py, &self.lazy.location, node)
     }
 
     /// Whether there is an array or a group at a path below this group.
     fn __contains__(&self, py: Python<'_>, path: &str) -> PyResult<bool> {
         let group = self.get(py)?;
-        match py.detach(|| group.get(path)) {
+        match reported(py, || group.get(path))? {
             Ok(_) => Ok(true),
             Err(error) => match error.kind() {
                 ErrorKind::NotFound => Ok(false),
@@ -296,7 +297,7 @@ impl Group {
         require_writable(py, &self.lazy.location)?;
         let mut before = self.opened_here(py)?;
         let change = json::change(py, added, removed, &self.lazy.location.name())?;
-        let changed = py.detach(|| before.group.change_attributes(change));
+        let changed = reported(py, || before.group.change_attributes(change))?;
         let changed = changed.map_err(|error| raised(py, &error))?;
         let mut group = changed.clone();
         while !self.lazy.replace(&before, Opened::new(&self.lazy.location, &group)) {
@@ -396,7 +397,7 @@ impl Group {
     fn require_group(&self, py: Python<'_>, name: &str, overwrite: bool) -> PyResult<Group> {
         let location = self.below(py, name)?;
         let group = self.get(py)?;
-        match py.detach(|| group.get(name)) {
+        match reported(py, || group.get(name))? {
             Ok(Node::Group(found)) if !overwrite => Ok(Group::opened(location, found)),
             Ok(Node::Array(_)) => {
                 let message = "wanted a group, or nothing, found an array";
@@ -450,11 +451,11 @@ impl Group {
     fn __delitem__(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         let location = self.below(py, path)?;
         let group = self.get(py)?;
-        let removed = py.detach(|| {
+        let removed = reported(py, || {
             let store = group.store();
             let is_there = store.contains_node(location.path())?;
             if is_there { store.remove_node(location.path()).map(|()| true) } else { Ok(false) }
-        });
+        })?;
         match removed {
             Ok(true) => Ok(()),
             Ok(false) => Err(error(py, Class::MemberNotFound, "there is no such member", &location.name())),

@@ -1,7 +1,7 @@
 //! The end of the interpreter: a thread that wants the GIL then is ended by Python, and the process with it.
 
 use crate::logs::pass_on;
-use pyo3::exceptions::PySystemExit;
+use pyo3::exceptions::{PyException, PySystemExit};
 use pyo3::prelude::*;
 use std::cell::RefCell;
 use std::sync::OnceLock;
@@ -84,7 +84,7 @@ pub(crate) fn interrupted(signalled: &RefCell<Option<PyErr>>) -> bool {
         return true;
     }
     let checked = Python::attach(|py| {
-        pass_on(py);
+        pass_on(py)?;
         py.check_signals()
     });
     match checked {
@@ -93,6 +93,22 @@ pub(crate) fn interrupted(signalled: &RefCell<Option<PyErr>>) -> bool {
             *signalled.borrow_mut() = Some(raised);
             true
         }
+    }
+}
+
+/// What came of something done in passing, such as logging or drawing a bar: its failures are written to stderr and end
+/// nothing else.
+///
+/// # Errors
+///
+/// What is no `Exception` of Python's: a `KeyboardInterrupt` or a `SystemExit` ends what is under way, wherever it was raised.
+pub(crate) fn in_passing(py: Python<'_>, done: PyResult<()>) -> PyResult<()> {
+    match done {
+        Err(failed) if failed.is_instance_of::<PyException>(py) => {
+            failed.write_unraisable(py, None);
+            Ok(())
+        }
+        other => other,
     }
 }
 
@@ -112,6 +128,5 @@ pub(crate) fn end(py: Python<'_>) -> PyResult<()> {
         py.detach(|| std::thread::sleep(Duration::from_millis(1)));
         py.check_signals()?;
     }
-    pass_on(py);
-    Ok(())
+    pass_on(py)
 }

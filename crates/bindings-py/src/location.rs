@@ -3,7 +3,7 @@
 use crate::cache::CacheSettings;
 use crate::configuration;
 use crate::errors::raised;
-use crate::logs::pass_on;
+use crate::logs::reported;
 use crate::remote::{Portable, Remote};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -289,8 +289,7 @@ impl<T: Send + Sync> Lazy<T> {
             return Ok(node);
         }
         let location = &self.location;
-        let opened = py.detach(|| location.store().and_then(|store| open(&store, location.path())));
-        pass_on(py);
+        let opened = reported(py, || location.store().and_then(|store| open(&store, location.path())))?;
         let node = Arc::new(make(opened.map_err(|error| location.failed(py, &error))?)?);
         Ok(Arc::clone(self.slot().get_or_insert(node)))
     }

@@ -3,6 +3,7 @@
 //! Events come from lanes and other threads that must not wait for the GIL: they are put down, and passed on by the next
 //! thread that comes through here with it.
 
+use crate::interpreter::in_passing;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::collections::VecDeque;
@@ -52,23 +53,38 @@ pub(crate) fn set_level(level: u8) {
 }
 
 /// Hands what was put down to `logging`.
-pub(crate) fn pass_on(py: Python<'_>) {
+///
+/// # Errors
+///
+/// What a signal raises, and what [`in_passing`] lets through of what a handler of `logging` raised.
+pub(crate) fn pass_on(py: Python<'_>) -> PyResult<()> {
     if !ARE_WAITING.load(Ordering::Relaxed) {
-        return;
+        return Ok(());
     }
+    // A signal that came before is raised here, not in the midst of a handler.
+    py.check_signals()?;
     let Waiting { events, dropped } = match waiting() {
         Some(mut waiting) => {
             ARE_WAITING.store(false, Ordering::Relaxed);
             std::mem::take(&mut *waiting)
         }
-        None => return,
+        None => return Ok(()),
     };
     static HANDLE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let handle = HANDLE.import(py, "swath.logs", "handle");
     let events: Vec<Put> = events.into();
-    if let Err(failed) = handle.and_then(|handle| handle.call1((events, dropped))) {
-        failed.write_unraisable(py, None);
-    }
+    in_passing(py, handle.and_then(|handle| handle.call1((events, dropped))).map(drop))
+}
+
+/// Does work without the GIL, and hands on what was put down meanwhile.
+///
+/// # Errors
+///
+/// As [`pass_on`]; what the work gave is dropped then.
+pub(crate) fn reported<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    let done = py.detach(work);
+    pass_on(py)?;
+    Ok(done)
 }
 
 fn waiting() -> Option<MutexGuard<'static, Waiting>> {

@@ -8,7 +8,7 @@ use crate::errors::{Class, error, raised, raised_about};
 use crate::group::Group;
 use crate::key_store::KeyStore;
 use crate::location::{Access, Location};
-use crate::logs::pass_on;
+use crate::logs::reported;
 use crate::references::TextReferences;
 use crate::remote::{Portable, Remote, TextOptions, archive_of, without_credentials};
 use pyo3::IntoPyObjectExt;
@@ -356,8 +356,7 @@ fn existing<T: Send>(
     if matches!(mode, Mode::Replace | Mode::Make) {
         return Ok(None);
     }
-    let opened = py.detach(|| location.store().and_then(|store| open(&store, location.path())));
-    pass_on(py);
+    let opened = reported(py, || location.store().and_then(|store| open(&store, location.path())))?;
     match opened {
         Ok(node) => Ok(Some(node)),
         // A group in the place of an array is not found either, and is not written over: making one refuses.

@@ -1,10 +1,9 @@
 //! Showing how far a long read or write is.
 
-use crate::interpreter::attached;
+use crate::interpreter::{attached, in_passing};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -43,6 +42,8 @@ struct Shown {
     bar: Option<Py<PyAny>>,
     latest: Option<Instant>,
     done: u64,
+    /// Whether the bar failed, and no other is to be made.
+    is_given_up: bool,
 }
 
 impl Watch {
@@ -76,14 +77,14 @@ impl Watch {
         Ok(Some(Watch { what, name, unit, told, begun: Instant::now(), shown }))
     }
 
-    /// Shows that so much is done, on the waiting thread, without the GIL. True where what it is shown by failed: then the
-    /// exception is put into `raised`.
+    /// Shows that so much is done, on the waiting thread, without the GIL. True where that is to end what is under way: the
+    /// caller's function failed, or a bar was interrupted. Then the exception is put into `raised`.
     pub(crate) fn tick(&self, done: u64, total: u64, raised: &RefCell<Option<PyErr>>) -> bool {
         let is_due = {
             let shown = self.shown();
             let since = shown.latest.map_or(self.begun, |latest| latest);
             let wait = if shown.bar.is_none() && self.told.is_none() { SHOWN_AFTER } else { TICK };
-            wait <= since.elapsed()
+            !shown.is_given_up && wait <= since.elapsed()
         };
         if !is_due {
             return false;
@@ -97,21 +98,18 @@ impl Watch {
         }
     }
 
-    /// Takes the bar away; where all is `done`, of so much, says so before.
+    /// Takes the bar away, whatever happens; where all is `done`, of so much, says so before.
     ///
     /// # Errors
     ///
-    /// What the caller's function raised.
+    /// What the caller's function raised, or what interrupted a bar.
     pub(crate) fn end(&self, py: Python<'_>, done: Option<u64>) -> PyResult<()> {
-        if let Some(total) = done
-            && (self.told.is_some() || self.shown().bar.is_some())
-        {
-            self.show(py, total, total)?;
-        }
-        match self.shown().bar.take() {
-            Some(bar) => bar.call_method0(py, intern!(py, "close")).map(drop),
-            None => Ok(()),
-        }
+        let is_shown = self.told.is_some() || self.shown().bar.is_some();
+        let said = match done {
+            Some(total) if is_shown => self.show(py, total, total),
+            _ => Ok(()),
+        };
+        said.and(in_passing(py, self.close(py)))
     }
 
     fn show(&self, py: Python<'_>, done: u64, total: u64) -> PyResult<()> {
@@ -125,6 +123,17 @@ impl Watch {
         if let Some(told) = &self.told {
             return told.call1(py, (done, total)).map(drop);
         }
+        let drawn = self.draw(py, done, total);
+        if drawn.is_err() {
+            self.shown().is_given_up = true;
+            // That it does not close either is no news.
+            drop(self.close(py));
+        }
+        in_passing(py, drawn)
+    }
+
+    /// Draws the bar, which is made where there is none.
+    fn draw(&self, py: Python<'_>, done: u64, total: u64) -> PyResult<()> {
         let bar = self.shown().bar.as_ref().map(|bar| bar.clone_ref(py));
         let bar = match bar {
             Some(bar) => bar,
@@ -136,9 +145,13 @@ impl Watch {
         bar.call_method1(py, intern!(py, "update"), (done,)).map(drop)
     }
 
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let bar = self.shown().bar.take();
+        bar.map_or(Ok(()), |bar| bar.call_method0(py, intern!(py, "close")).map(drop))
+    }
+
     fn bar(&self, py: Python<'_>, total: u64) -> PyResult<Py<PyAny>> {
-        static BAR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let bar = BAR.import(py, "swath.progress", "bar")?;
+        let bar = py.import(intern!(py, "swath.progress"))?.getattr(intern!(py, "bar"))?;
         bar.call1((self.what, &self.name, total, self.unit)).map(Bound::unbind)
     }
 

@@ -306,17 +306,14 @@ pub(crate) fn watched<T: Send>(
         let read = read(&ReadOptions { control, interrupt, ..ReadOptions::default() });
         (read, signalled.into_inner())
     });
-    pass_on(py);
-    if let Some(watch) = watch {
-        watch.end(py, (read.is_ok() && signalled.is_none()).then_some(total))?;
-    }
-    match signalled {
-        Some(signalled) => Err(signalled),
-        None => read.or_else(|error| {
-            check_running(py)?;
-            Err(raised(py, &error))
-        }),
-    }
+    let logged = pass_on(py);
+    let done = (read.is_ok() && signalled.is_none() && logged.is_ok()).then_some(total);
+    let shown = watch.map_or(Ok(()), |watch| watch.end(py, done));
+    signalled.map_or(Ok(()), Err).and(logged).and(shown)?;
+    read.or_else(|error| {
+        check_running(py)?;
+        Err(raised(py, &error))
+    })
 }
 
 /// How much of so much is read, by the windows that are done.

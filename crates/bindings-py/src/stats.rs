@@ -1,6 +1,6 @@
 //! What the engine counted.
 
-use crate::logs::pass_on;
+use crate::logs::reported;
 use crate::python_codec;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -25,8 +25,9 @@ use swath::ioengine::Engine;
 ///     - `follow_ups`, plans that followed an index; `replans`, plans made anew as an object was replaced.
 ///     - `inline_batches`, reads done on the thread that asked, and `lane_batches`, those on swath's own;
 ///       `deferred_windows` began on the one and had to wait on the others.
-///     - `lanes`, swath's own threads, `parks`, how often they slept, and `in_flight_high_water`, most
-///       physical reads that one had in flight.
+///     - `lanes`, most threads of swath's own that read and decode, which start once a read needs them;
+///       `parks`, how often they slept, and `in_flight_high_water`, most physical reads that one had in
+///       flight.
 ///     - `latency`, a list of how many physical reads took less than 1, 2, 4, ... microseconds.
 ///     - `drivers`, a list of what reads files and why.
 ///     - `python_codec_calls`, chunks that were decoded or encoded by codecs of numcodecs or zarr-python.
@@ -39,11 +40,10 @@ use swath::ioengine::Engine;
 /// 3
 #[pyfunction]
 pub(crate) fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    let (stats, lanes) = py.detach(|| {
+    let (stats, lanes) = reported(py, || {
         let engine = Engine::global();
         (engine.stats(), engine.config().limits.lanes)
-    });
-    pass_on(py);
+    })?;
     let dict = PyDict::new(py);
     let counters = [
         ("windows", stats.windows),

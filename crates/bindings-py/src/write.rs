@@ -138,15 +138,11 @@ fn run<T: Send>(
         let written = write(&WriteOptions { empty_chunks, interrupt, progress });
         (written, signalled.into_inner())
     });
-    pass_on(py);
-    if let Some(watch) = &watch {
-        watch.end(py, None).map_err(Failed::Signalled)?;
-    }
-    match signalled {
-        Some(signalled) => Err(Failed::Signalled(signalled)),
-        None => written.or_else(|error| {
-            check_running(py).map_err(Failed::Signalled)?;
-            Err(Failed::Refused(error))
-        }),
-    }
+    let logged = pass_on(py);
+    let shown = watch.map_or(Ok(()), |watch| watch.end(py, None));
+    signalled.map_or(Ok(()), Err).and(logged).and(shown).map_err(Failed::Signalled)?;
+    written.or_else(|error| {
+        check_running(py).map_err(Failed::Signalled)?;
+        Err(Failed::Refused(error))
+    })
 }

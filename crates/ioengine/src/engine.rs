@@ -55,7 +55,7 @@ struct Handle {
 /// What lanes share.
 pub(crate) struct Shared {
     pub(crate) config: EngineConfig,
-    pub(crate) handles: HandleCache,
+    pub(crate) handles: Arc<HandleCache>,
     pub(crate) shutdown: AtomicBool,
     pub(crate) oversize: OversizeRight,
     /// Raised when the list of batches grows; lanes look at the list when it moved.
@@ -80,6 +80,21 @@ pub(crate) struct Shared {
 struct Lasting {
     counters: Mutex<Vec<Arc<Counters>>>,
     extensions: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,
+    /// Handles by how many are kept: engines with the same bound share them.
+    handles: Mutex<Vec<(usize, Arc<HandleCache>)>>,
+}
+
+impl Lasting {
+    /// The cache that keeps so many handles.
+    fn handles(&self, open_handles_max: usize) -> Arc<HandleCache> {
+        let mut known = lock(&self.handles);
+        if let Some((_, handles)) = known.iter().find(|(kept, _)| *kept == open_handles_max) {
+            return Arc::clone(handles);
+        }
+        let handles = Arc::new(HandleCache::new(open_handles_max));
+        known.push((open_handles_max, Arc::clone(&handles)));
+        handles
+    }
 }
 
 /// How one batch is run.
@@ -120,10 +135,18 @@ impl Engine {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// Closes what is kept open for later batches, where `next` has other handles: that one is used from now on.
+    pub(crate) fn give_way_to(&self, next: &Engine) {
+        let (own, next) = (&self.0.shared.handles, &next.0.shared.handles);
+        if !Arc::ptr_eq(own, next) {
+            own.clear();
+        }
+    }
+
     fn with_lasting(config: EngineConfig, lasting: Arc<Lasting>) -> Engine {
         let config = EngineConfig { limits: config.limits.workable(), ..config };
         let shared = Shared {
-            handles: HandleCache::new(config.limits.open_handles_max),
+            handles: lasting.handles(config.limits.open_handles_max),
             config,
             shutdown: AtomicBool::new(false),
             oversize: OversizeRight::default(),

@@ -35,7 +35,8 @@ impl Engine {
     }
 
     /// Makes an engine with this configuration the one that [`Engine::global`] gives from now on. Batches under way end
-    /// on the one before. The new one counts on where that did and has its extensions; one that was in force before with
+    /// on the one before. The new one counts on where that did and has its extensions, and its open files where as
+    /// many are kept, which are closed else; one that was in force before with
     /// the same configuration is so again.
     pub fn set_global(config: EngineConfig) -> Engine {
         let config = EngineConfig { limits: config.limits.workable(), ..config };
@@ -54,6 +55,7 @@ impl Engine {
             made
         });
         GLOBAL.store(std::ptr::from_ref(engine).cast_mut(), Ordering::Release);
+        before.give_way_to(engine);
         engine.clone()
     }
 }
@@ -74,7 +76,7 @@ fn discard(engine: *mut Engine) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Limits;
+    use crate::{ByteRange, Limits, MemoryMedium};
     use std::sync::Arc;
     use std::sync::atomic::AtomicU64;
 
@@ -89,5 +91,30 @@ mod tests {
         assert!(Arc::ptr_eq(&extension, &five.extension()));
         assert!(Engine::set_global(config(3)).is_same(&three));
         assert!(Engine::set_global(first.config().clone()).is_same(&first));
+    }
+
+    #[test]
+    fn engines_share_open_objects_or_close_them() {
+        let config = |lanes, open_handles_max| EngineConfig {
+            limits: Limits { open_handles_max, ..Limits::for_lanes(lanes) },
+            ..EngineConfig::default()
+        };
+        let medium = MemoryMedium::new();
+        medium.put("object", &b"bytes"[..]);
+        // Counters are of all three.
+        let opens = |engine: &Engine| {
+            engine.read_object(&medium.object("object"), ByteRange::Bounded { offset: 0, len: 2 }).unwrap();
+            (engine.stats().opens, engine.stats().handle_hits)
+        };
+        let first = Engine::new(config(2, 8));
+        assert_eq!(opens(&first), (1, 0));
+        let second = first.beside(config(3, 8));
+        first.give_way_to(&second);
+        assert_eq!(opens(&second), (1, 1));
+        let third = second.beside(config(3, 9));
+        second.give_way_to(&third);
+        assert_eq!(opens(&third), (2, 1));
+        assert_eq!(opens(&first), (3, 1), "what was kept for the first two is closed");
+        assert_eq!(opens(&third), (3, 2));
     }
 }

@@ -68,6 +68,13 @@ impl HandleCache {
         Ok((object, Found::Opened))
     }
 
+    /// Drops all that is kept. What batches under way opened stays open until they end.
+    pub(crate) fn clear(&self) {
+        if let Some(entries) = &self.entries {
+            entries.clear();
+        }
+    }
+
     /// Drops what is kept of an object.
     pub(crate) fn forget(&self, medium: MediumId, key: &Arc<str>) {
         if let Some(entries) = &self.entries {

@@ -1643,8 +1643,9 @@ def stats() -> dict[str, Any]:
         - `follow_ups`, plans that followed an index; `replans`, plans made anew as an object was replaced.
         - `inline_batches`, reads done on the thread that asked, and `lane_batches`, those on swath's own;
           `deferred_windows` began on the one and had to wait on the others.
-        - `lanes`, swath's own threads, `parks`, how often they slept, and `in_flight_high_water`, most
-          physical reads that one had in flight.
+        - `lanes`, most threads of swath's own that read and decode, which start once a read needs them;
+          `parks`, how often they slept, and `in_flight_high_water`, most physical reads that one had in
+          flight.
         - `latency`, a list of how many physical reads took less than 1, 2, 4, ... microseconds.
         - `drivers`, a list of what reads files and why.
         - `python_codec_calls`, chunks that were decoded or encoded by codecs of numcodecs or zarr-python.

@@ -7,7 +7,8 @@ import os
 import sys
 import threading
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from os import PathLike, fspath
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
@@ -34,15 +35,22 @@ class Option(NamedTuple):
     about: str
 
 
-def _whole(least: int) -> Callable[[Any], int]:
+# More the engine cannot be told, and more threads it does not have.
+NUMBER_MAX = 2**64 - 1
+THREADS_MAX = 4096
+
+
+def _whole(least: int, most: int = NUMBER_MAX) -> Callable[[Any], int]:
     def check(value: Any) -> int:
         try:
-            number = int(value) if isinstance(value, str) else value.__index__()
-        except (AttributeError, ValueError):
+            number = int(value) if isinstance(value, str) else int(value.__index__())
+        except (AttributeError, TypeError, ValueError):
             number = least - 1
         if number < least:
             raise InvalidError(f"wanted an int of at least {least}, found {value!r}")
-        return int(number)
+        if most < number:
+            raise InvalidError(f"wanted an int of at most {most}, found {value!r}")
+        return number
 
     return check
 
@@ -57,21 +65,22 @@ def _budget(value: Any) -> int:
 
 def _one_of(*names: str) -> Callable[[Any], str]:
     def check(value: Any) -> str:
-        if value not in names:
-            raise InvalidError(f"wanted one of {', '.join(names)}, found {json.dumps(value, default=repr)}")
-        return str(value)
+        if not isinstance(value, str) or value not in names:
+            found = json.dumps(value) if isinstance(value, str) else repr(value)
+            raise InvalidError(f"wanted one of {', '.join(names)}, found {found}")
+        return value
 
     return check
 
 
 def _freshness(value: Any) -> str | float:
-    if value in ("checked", "immutable"):
-        return str(value)
+    if isinstance(value, str) and value in ("checked", "immutable"):
+        return value
     try:
         seconds = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         seconds = -1.0
-    if not 0 <= seconds < float("inf"):
+    if not 0 <= seconds < NUMBER_MAX:
         raise InvalidError(f"wanted 'checked', 'immutable' or a number of seconds, found {value!r}")
     return seconds
 
@@ -92,13 +101,13 @@ def _yes(value: Any) -> bool:
 OPTIONS: Mapping[str, Option] = {
     "num_threads": Option(
         None,
-        _whole(1),
+        _whole(1, THREADS_MAX),
         "threads. None: as many as a worker of dask's has, else as the process may use processors",
     ),
     "memory_bytes": Option(
         None,
         _budget,
-        "bytes that reads and writes under way may take beside their results",
+        "bytes that may be asked for, or read and not yet used, at a time",
     ),
     "queue_depth": Option(None, _whole(1), "reads that a thread keeps in flight on a local device"),
     "remote_queue_depth": Option(None, _whole(1), "requests that a thread keeps in flight over a network"),
@@ -170,11 +179,16 @@ class Config:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._told: dict[str, Any] = {}
+        # What the process that this one was forked from had set then, or says since by its pickles.
+        self._inherited: dict[str, Any] = {}
+        # What other processes say by their pickles.
         self._adopted: dict[str, Any] = {}
         self._environment: dict[str, Any] = {}
         self._wrong: dict[str, str] = {}
         self._process = uuid.uuid4().hex
-        self._applied: tuple[Any, ...] = (None, {}, None, False)
+        self._parent: str | None = None
+        self._was_set = False
+        self._applied: dict[str, Any] = {"limits": (None, {}), "file_access": None, "progress": False}
         self.refresh()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forked)
@@ -189,7 +203,7 @@ class Config:
             too.
         """
         option = _option(key)
-        for level in (self._told, self._adopted):
+        for level in (self._told, self._inherited, self._adopted):
             if key in level:
                 return level[key]
         if key in self._wrong:
@@ -209,7 +223,8 @@ class Config:
         Returns
         -------
         context manager
-            Whose end sets these options back to what they were.
+            Whose end sets these options back to what they were. Blocks of several threads must not overlap:
+            each would set back what the other set.
 
         Raises
         ------
@@ -219,7 +234,7 @@ class Config:
         checked = {key: _checked(key, value) for key, value in {**(options or {}), **more}.items()}
         with self._lock:
             before = {key: self._told.get(key) for key in checked}
-            self._put(checked)
+            self._put(self._told, checked)
         return Setting(self, before)
 
     def options(self) -> dict[str, Any]:
@@ -229,8 +244,8 @@ class Config:
     def reset(self) -> None:
         """Take back all that was set, and look at the environment anew."""
         with self._lock:
-            self._told.clear()
-            self._adopted.clear()
+            for level in (self._told, self._inherited, self._adopted):
+                level.clear()
             self.refresh()
 
     def refresh(self) -> None:
@@ -249,38 +264,63 @@ class Config:
             self._apply()
 
     def __repr__(self) -> str:
-        known = {**self._environment, **self._adopted, **self._told}
+        known = {**self._environment, **self._set()}
         return f"<swath.config {', '.join(f'{key}={value!r}' for key, value in known.items())}>"
 
-    def _put(self, values: Mapping[str, Any]) -> None:
-        for key, value in values.items():
-            if value is None:
-                self._told.pop(key, None)
+    def _set(self) -> dict[str, Any]:
+        """Tell what was set, here or in the processes that this one works for."""
+        return {**self._adopted, **self._inherited, **self._told}
+
+    def _put(self, level: dict[str, Any], values: Mapping[str, Any]) -> None:
+        """Change what is set on a level; nothing where the engine cannot follow."""
+        before = dict(level)
+        try:
+            for key, value in values.items():
+                if value is None:
+                    level.pop(key, None)
+                else:
+                    level[key] = value
+            self._apply()
+        except BaseException:
+            level.clear()
+            level.update(before)
+            # What the engine took over already goes back, too.
+            with suppress(Exception):
+                self._apply()
+            raise
+        self._was_set = self._was_set or bool(level)
+
+    def _undo(self, values: Mapping[str, Any], process: str) -> None:
+        """Set options back that this process set, or the one that it was forked from."""
+        with self._lock:
+            if process == self._process:
+                self._put(self._told, values)
             else:
-                self._told[key] = value
-        self._apply()
+                self._put(self._told, dict.fromkeys(values))
+                self._put(self._inherited, values)
 
     def _apply(self) -> None:
         """Have the engine follow what holds."""
         with self._lock:
-            known = {**self._environment, **self._adopted, **self._told}
+            told = self._set()
+            known = {**self._environment, **told}
             threads = known.get("num_threads") or worker_threads()
             bounds = {key: known[key] for key in BOUNDS if key in known}
-            access = self._told.get("file_access", self._adopted.get("file_access"))
-            wanted = (threads, bounds, access, known.get("progress", False))
-            if wanted[:2] != self._applied[:2]:
-                _swath._set_limits(threads, bounds)
-            if wanted[2] != self._applied[2]:
-                _swath._set_file_access(access)
-            if wanted[3] != self._applied[3]:
-                _swath._set_progress(wanted[3])
-            self._applied = wanted
+            self._apply_one("limits", (threads, bounds), lambda limits: _swath._set_limits(*limits))
+            self._apply_one("file_access", told.get("file_access"), _swath._set_file_access)
+            self._apply_one("progress", known.get("progress", False), _swath._set_progress)
+
+    def _apply_one(self, name: str, wanted: Any, apply: Callable[[Any], None]) -> None:
+        if wanted != self._applied[name]:
+            apply(wanted)
+            self._applied[name] = wanted
 
     def _opening(self) -> tuple[int, Defaults]:
         """Tell the level that events are wanted from, and what holds where something is opened."""
         self._follow_workers()
-        if self._wrong:
-            raise InvalidError(next(iter(self._wrong.values())))
+        for key in self._wrong:
+            # Raises, unless something else was set.
+            self.get(key)
         return level(), Defaults(*(self.get(key) for key in Defaults._fields))
 
     def _follow_workers(self) -> None:
@@ -289,27 +329,35 @@ class Config:
             self._apply()
 
     def _carried(self) -> tuple[str, dict[str, Any]] | None:
-        """Tell what a pickle takes along: what was set, and in which process that is known already."""
-        known = {**self._adopted, **self._told}
-        values = {key: value for key, value in known.items() if key not in OWN}
-        return (self._process, values) if values else None
+        """Tell what a pickle takes along: what was set, and in which process that is known already.
+
+        Nothing where nothing was ever set, so that such a pickle takes nothing back.
+        """
+        values = {key: value for key, value in self._set().items() if key not in OWN}
+        return (self._name(), values) if values or self._was_set else None
 
     def _adopt(self, carried: tuple[str, dict[str, Any]] | None) -> int:
         """Take over what a pickle brought along, in a worker process; tell the level of events."""
-        process, values = carried or ("", {})
         self._follow_workers()
-        if process != self._process and values != self._adopted and is_worker():
+        if carried is not None and is_worker() and carried[0] != self._name():
+            process, values = carried
             with self._lock:
-                # What a later release knows is none of this one's.
-                self._adopted = {key: value for key, value in values.items() if key in OPTIONS}
-                self._apply()
+                taken = self._inherited if process == self._parent else self._adopted
+                known = _known(values)
+                if known != taken:
+                    self._put(taken, {**dict.fromkeys(taken), **known})
         return level()
 
+    def _name(self) -> str:
+        """Name the process in pickles; not if it works for nobody, so that these are the same in every run."""
+        return self._process if is_worker() else ""
+
     def _forked(self) -> None:
-        # A thread that is not here may hold the lock. What the parent was told counts as brought along.
+        # A thread that is not here may hold the lock.
         self._lock = threading.RLock()
-        self._adopted, self._told = {**self._adopted, **self._told}, {}
-        self._process = uuid.uuid4().hex
+        self._inherited, self._told = {**self._inherited, **self._told}, {}
+        # Whether the parent is a worker is what this one still looks like.
+        self._parent, self._process = self._name(), uuid.uuid4().hex
 
 
 class Setting:
@@ -318,6 +366,7 @@ class Setting:
     def __init__(self, config: Config, before: Mapping[str, Any]) -> None:
         self._config = config
         self._before = before
+        self._process = config._process
 
     def __enter__(self) -> Self:
         return self
@@ -325,8 +374,7 @@ class Setting:
     def __exit__(
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> Literal[False]:
-        with self._config._lock:
-            self._config._put(self._before)
+        self._config._undo(self._before, self._process)
         return False
 
 
@@ -365,9 +413,19 @@ def set_file_access(
 def worker_threads() -> int | None:
     """Tell how many threads the dask workers of this process have; None where there are none."""
     module = sys.modules.get("distributed.worker")
-    workers = getattr(getattr(module, "Worker", None), "_instances", ())
-    threads = (worker.state.nthreads for worker in list(workers) if worker.status.name == "running")
+    workers = _listed(getattr(getattr(module, "Worker", None), "_instances", ()))
+    threads = (worker.state.nthreads for worker in workers if worker.status.name == "running")
     return sum(threads) or None
+
+
+def _listed(workers: Collection[Any]) -> list[Any]:
+    """List what is in a set that other threads change meanwhile."""
+    while True:
+        try:
+            return list(workers)
+        except RuntimeError:
+            # Python noticed a change; the next look comes to its end, as workers seldom begin or end.
+            continue
 
 
 def is_worker() -> bool:
@@ -400,6 +458,16 @@ def _checked(key: str, value: Any) -> Any:
         return option.check(value)
     except InvalidError as error:
         raise InvalidError(f"swath.config: {key}: {error}") from None
+
+
+def _known(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what is no option of this release, or cannot be: a pickle may come from another."""
+    known = {}
+    for key, value in values.items():
+        if key in OPTIONS and value is not None:
+            with suppress(InvalidError):
+                known[key] = OPTIONS[key].check(value)
+    return known
 
 
 config: Config = Config()

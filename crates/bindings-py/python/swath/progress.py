@@ -23,12 +23,13 @@ class Bar(Protocol):
 
 
 def bar(what: str, name: str, total: int, unit: str) -> Bar:
-    """Show what is done to something, of so much in all: by tqdm, by rich, or else in lines."""
+    """Show what is done to something, of so much in all: by tqdm, by rich, or where neither can in lines."""
     title = f"{what} {name.rstrip('/').rpartition('/')[2]}"
     for make in (Tqdm, Rich):
         try:
             return make(title, total, unit)
-        except ImportError:
+        except Exception:
+            # Not installed, or it cannot draw here: rich has one bar at a time, tqdm wants a stream.
             continue
     return Lines(title, total, unit)
 
@@ -53,7 +54,7 @@ class Rich:
     """A bar of rich's, on stderr."""
 
     def __init__(self, title: str, total: int, unit: str) -> None:
-        if not sys.stderr.isatty() and "FORCE_COLOR" not in os.environ:
+        if sys.stderr is None or (not sys.stderr.isatty() and "FORCE_COLOR" not in os.environ):
             raise ImportError("rich draws on terminals only")
         rich: Any = importlib.import_module("rich.progress")
         console = importlib.import_module("rich.console").Console(stderr=True)
@@ -74,7 +75,7 @@ class Rich:
 
 
 class Lines:
-    """Lines on stderr, every five seconds."""
+    """Lines on stderr, every five seconds; none where a program has no stderr."""
 
     def __init__(self, title: str, total: int, unit: str, file: TextIO | None = None) -> None:
         self._title, self._total, self._unit = title, total, unit
@@ -86,9 +87,12 @@ class Lines:
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + LINE_SECONDS
+        file = self._file or sys.stderr
+        if file is None:
+            return
         percent = 100 * done // max(self._total, 1)
         amount = f"{self._text(done)} of {self._text(self._total)}"
-        print(f"swath: {self._title}: {percent} % ({amount})", file=self._file or sys.stderr, flush=True)
+        print(f"swath: {self._title}: {percent} % ({amount})", file=file, flush=True)
 
     def close(self) -> None:
         """Leave the lines as they are."""
