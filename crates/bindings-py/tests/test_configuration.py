@@ -7,13 +7,16 @@ import re
 import subprocess
 import sys
 import threading
+import types
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 import swath
-from swath.configuration import BOUNDS, OPTIONS
+import zarr
+from swath import _swath
+from swath.configuration import BOUNDS, OPTIONS, worker_threads
 
 PAGE = Path(__file__).parents[3] / "docs" / "configuration.md"
 
@@ -27,8 +30,22 @@ def reset():
     swath.config.reset()
 
 
+@pytest.fixture
+def many(tmp_path):
+    """An array of so many chunks that they are read on the engine's own threads."""
+    data = np.arange(300 * 8, dtype="i4").reshape(300, 8)
+    zarr.create_array(tmp_path / "many.zarr", data=data, chunks=(1, 8))
+    return swath.open_array(tmp_path / "many.zarr"), data
+
+
 def lanes():
     return swath.stats()["lanes"]
+
+
+def threads():
+    """How many threads the engine has."""
+    names = [(task / "comm").read_text() for task in Path("/proc/self/task").iterdir()]
+    return sum(name.startswith("swath-lane") for name in names)
 
 
 def run(program, *arguments, **variables):
@@ -68,6 +85,13 @@ def test_what_there_is_not_is_refused_by_name():
         ("num_threads", 0),
         ("num_threads", "many"),
         ("num_threads", 1.5),
+        ("num_threads", 4097),
+        ("num_threads", int),
+        ("num_threads", np.arange(3)),
+        ("queue_depth", 2**64),
+        ("memory_bytes", 2**64),
+        ("checksums", np.array(["verify", "skip"])),
+        ("cache_freshness", 10**400),
         ("memory_bytes", "2 parsecs"),
         ("memory_bytes", 0),
         ("cache_dir", 3),
@@ -82,13 +106,43 @@ def test_what_an_option_cannot_be_is_refused(key, value):
     with pytest.raises(swath.InvalidError, match=f"swath.config: {key}: "):
         swath.config.set({key: value})
     assert swath.config.get(key) == OPTIONS[key].default
+    # What is set later is taken.
+    with swath.config.set(num_threads=3):
+        assert lanes() == 3
 
 
-def test_every_bound_reaches_the_engine(array, values):
-    """Reads work within the tightest of each; an option that the engine does not know would be refused."""
+def test_what_the_engine_refuses_is_not_kept(monkeypatch):
+    def refuse(*_):
+        raise swath.SwathError("no")
+
+    swath.config.set(num_threads=3)
+    with monkeypatch.context() as patched:
+        patched.setattr("swath._swath._set_file_access", refuse)
+        with pytest.raises(swath.SwathError, match="no"):
+            swath.config.set(num_threads=2, file_access="pread")
+    assert (swath.config.get("num_threads"), swath.config.get("file_access"), lanes()) == (3, None, 3)
+    swath.config.set(num_threads=4)
+    assert lanes() == 4
+
+
+def test_mappings_of_all_kinds_are_taken():
+    with swath.config.set(types.MappingProxyType({"num_threads": 3}), checksums="skip"):
+        assert (lanes(), swath.config.get("checksums")) == (3, "skip")
+
+
+def test_every_bound_reaches_the_engine(array, values, monkeypatch):
+    """The engine takes each by its own name, and reads work within the tightest."""
+    handed = []
+    set_limits = _swath._set_limits
+    monkeypatch.setattr(
+        "swath._swath._set_limits", lambda *limits: handed.append(limits) or set_limits(*limits)
+    )
     for key in BOUNDS:
         with swath.config.set({key: 1}):
             np.testing.assert_array_equal(array[...], values)
+    assert [bounds for _, bounds in handed] == [found for key in BOUNDS for found in ({key: 1}, {})]
+    with pytest.raises(swath.SwathError, match="no bound is called queue"):
+        set_limits(None, {"queue": 1})
     with swath.config.set(dict.fromkeys(BOUNDS, 1)):
         np.testing.assert_array_equal(array[...], values)
 
@@ -136,27 +190,34 @@ def test_environment_variables(path):
     # An empty one says nothing, and one that cannot be says so once something is opened.
     program = "import swath, sys; print(swath.open_array(sys.argv[1]).ndim)"
     assert run(program, path, SWATH_NUM_THREADS="").stdout == "3\n"
+    ended = run(program, path, SWATH_NUM_THREADS=str(2**64))
+    assert "environment variable SWATH_NUM_THREADS: wanted an int of at most 4096, found" in ended.stderr
+    # What is set goes before it.
+    program = "import swath, sys; swath.config.set(num_threads=2); print(swath.open_array(sys.argv[1]).ndim)"
+    assert run(program, path, SWATH_NUM_THREADS="all").stdout == "3\n"
+    assert "SWATH_QUEUE_DEPTH" in run(program, path, SWATH_NUM_THREADS="all", SWATH_QUEUE_DEPTH="x").stderr
+    program = "import swath, sys; print(swath.open_array(sys.argv[1]).ndim)"
     ended = run(program, path, SWATH_NUM_THREADS="all")
     assert "environment variable SWATH_NUM_THREADS: wanted an int of at least 1, found 'all'" in ended.stderr
 
 
-def test_configurations_that_come_back_start_no_threads_anew(array, values):
-    def threads():
-        names = [(task / "comm").read_text() for task in Path("/proc/self/task").iterdir()]
-        return sum(name.startswith("swath-lane") for name in names)
+def test_configurations_that_come_back_start_no_threads_anew(many):
+    array, values = many
 
     def take_turns(times):
         for number in range(times):
             with swath.config.set(num_threads=2 + number % 2, memory_bytes=1 << 20):
-                np.testing.assert_array_equal(array.read_many([np.s_[t] for t in range(5)] * 40)[:5], values)
+                np.testing.assert_array_equal(array[...], values)
 
     take_turns(4)
     before = threads()
     take_turns(40)
     assert threads() == before
+    assert before
 
 
-def test_reads_and_changes_at_once(array, values):
+def test_reads_and_changes_at_once(many):
+    array, values = many
     wrong = []
 
     def work():
@@ -172,6 +233,7 @@ def test_reads_and_changes_at_once(array, values):
     for reader in readers:
         reader.join()
     assert not wrong
+    assert threads()
 
 
 def told(array):
@@ -198,6 +260,129 @@ def test_workers_do_as_those_they_work_for(array, values, way):
             assert pool.submit(told_after_setting, pickled).result() == (1, 1, 8 << 20, one)
     with swath.config.set(num_threads=3), ProcessPoolExecutor(1, multiprocessing.get_context(way)) as pool:
         assert pool.submit(told, array).result() == (3, 3, None, one)
+
+
+def told_by_pickles(*pickles):
+    for pickled in pickles:
+        pickle.loads(pickled)
+    return swath.config.get("num_threads"), lanes()
+
+
+@FORKS
+def test_old_pickles_take_nothing_back_from_forked_workers(array, monkeypatch):
+    # As pickled before anything was set.
+    with monkeypatch.context() as patched:
+        patched.setattr(swath.config, "_was_set", False)
+        plain = pickle.dumps(array)
+    context = multiprocessing.get_context("fork")
+    # One of another worker, which was told something else.
+    with ProcessPoolExecutor(1, context) as pool:
+        other = pool.submit(pickled_after_setting, plain).result()
+    with swath.config.set(num_threads=3), ProcessPoolExecutor(1, context) as pool:
+        assert pool.submit(told_by_pickles, plain, other).result() == (3, 3)
+        # The parent's own say what it says now.
+        with swath.config.set(num_threads=2):
+            newer = pickle.dumps(array)
+        assert pool.submit(told_by_pickles, newer, other, plain).result() == (2, 2)
+        assert pool.submit(told_by_pickles, pickle.dumps(array)).result() == (3, 3)
+
+
+def pickled_after_setting(pickled):
+    array = pickle.loads(pickled)
+    with swath.config.set(num_threads=1, memory_bytes="1MiB"):
+        return pickle.dumps(array)
+
+
+@FORKS
+def test_workers_follow_what_is_taken_back(array):
+    default = lanes()
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        with swath.config.set(num_threads=3):
+            assert pool.submit(told_by_pickles, pickle.dumps(array)).result() == (3, 3)
+        assert pool.submit(told_by_pickles, pickle.dumps(array)).result() == (None, default)
+
+
+@FORKS
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_blocks_end_in_forked_children_too():
+    default = lanes()
+    reading, writing = os.pipe()
+    with swath.config.set(checksums="skip"):
+        with swath.config.set(num_threads=3):
+            if (child := os.fork()) == 0:
+                os.close(reading)
+            else:
+                os.close(writing)
+        if child == 0:
+            try:
+                found = (swath.config.get("num_threads"), lanes(), swath.config.get("checksums"))
+                os.write(writing, repr(found).encode())
+            finally:
+                os._exit(0)
+    with os.fdopen(reading) as said:
+        assert said.read() == repr((None, default, "skip"))
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_pickles_are_the_same_in_every_run(path):
+    program = """
+import pickle, swath, sys
+swath.config.set(num_threads=2)
+sys.stdout.write(pickle.dumps(swath.open_array(sys.argv[1])).hex())
+"""
+    first, second = (run(program, path) for _ in range(2))
+    assert first.stdout, first.stderr
+    assert first.stdout == second.stdout
+
+
+def test_values_of_other_releases_are_left_out(monkeypatch):
+    monkeypatch.setattr("swath.configuration.is_worker", lambda: True)
+    swath.config._adopt(
+        ("other", {"num_threads": 2, "checksums": "perhaps", "memory_bytes": 2**70, "new": 1})
+    )
+    assert (swath.config.get("num_threads"), swath.config.get("checksums"), lanes()) == (2, "verify", 2)
+    assert swath.config.get("memory_bytes") is None
+
+
+def test_workers_are_counted_while_they_change(monkeypatch):
+    class Changing:
+        left = 2
+
+        def __iter__(self):
+            if self.left:
+                self.left -= 1
+                raise RuntimeError("Set changed size during iteration")
+            worker = types.SimpleNamespace(nthreads=2)
+            yield types.SimpleNamespace(state=worker, status=types.SimpleNamespace(name="running"))
+
+    module = types.ModuleType("distributed.worker")
+    module.Worker = types.SimpleNamespace(_instances=Changing())
+    monkeypatch.setitem(sys.modules, "distributed.worker", module)
+    assert worker_threads() == 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts descriptors by /proc")
+def test_bounds_that_go_close_their_files(tmp_path):
+    for number in range(50):
+        (tmp_path / str(number)).write_bytes(bytes(100))
+
+    def files():
+        found = [fd.readlink() for fd in Path("/proc/self/fd").iterdir() if fd.is_symlink()]
+        return sum(name.is_relative_to(tmp_path) for name in found)
+
+    def read():
+        for number in range(50):
+            swath.io.get_ranges(tmp_path / str(number), starts=[0], lengths=[10])
+
+    swath.config.set(file_access="pread")
+    read()
+    kept = files()
+    for number in range(2, 8):
+        with swath.config.set(num_threads=number, open_files=60 + number):
+            read()
+            assert files() <= 60 + number
+    read()
+    assert files() <= max(kept, 50)
 
 
 def test_pickles_change_nothing_elsewhere(array):

@@ -1,6 +1,8 @@
 """Handing arrays to other libraries."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -46,10 +48,41 @@ def test_dlpack(array, values):
         array.__dlpack__(copy=False)
 
 
-def test_dlpack_has_no_dates(tmp_path):
+# Hands arrays over as NumPy 2.0 does, which knows `stream` alone.
+OLDER = """
+import sys
+import numpy
+
+class Older(numpy.ndarray):
+    def __dlpack__(self, *, stream=None):
+        return super().__dlpack__(stream=stream)
+
+empty = numpy.empty
+numpy.empty = lambda *arguments: empty(*arguments).view(Older)
+
+import swath
+
+array = swath.open_array(sys.argv[1])
+for options in ({}, {"copy": True}, {"stream": None}):
+    print(type(array.__dlpack__(**options)).__name__)
+"""
+
+
+def test_older_numpy_is_told_only_what_was_given(path):
+    ended = subprocess.run([sys.executable, "-c", OLDER, path], capture_output=True, text=True)
+    assert ended.stdout == "PyCapsule\n" * 3, ended.stderr
+
+
+def test_what_dlpack_refuses_is_not_read(tmp_path, array):
     zarr.create_array(tmp_path / "dates", data=np.array(["2020-01-01"], "M8[s]"))
+    dates = swath.open_array(tmp_path / "dates")
+    before = swath.stats()["logical_reads"]
     with pytest.raises(BufferError):
-        np.from_dlpack(swath.open_array(tmp_path / "dates"))
+        np.from_dlpack(dates)
+    for options in ({"dl_device": (2, 0)}, {"stream": 1}):
+        with pytest.raises((BufferError, RuntimeError)):
+            array.__dlpack__(**options)
+    assert swath.stats()["logical_reads"] == before
 
 
 def test_tokens_name_what_is_read(array, path, tmp_path):

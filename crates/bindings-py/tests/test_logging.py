@@ -54,6 +54,54 @@ def test_levels_are_loggings(path, environment):
     assert logged(path, "silent", environment) == ""
 
 
+# A codec that has an interrupt come while a read waits, with an event put down that nobody has passed on.
+INTERRUPTED = """
+import logging, os, signal, sys, threading, time
+import numcodecs, numpy, zarr
+from numcodecs.abc import Codec
+import swath, swath.logs
+
+handled = []
+
+class Slow(Codec):
+    codec_id = "swath-slow"
+
+    def encode(self, buf):
+        return bytes(buf)
+
+    def decode(self, buf, out=None):
+        time.sleep(0.01)
+        return bytes(buf)
+
+numcodecs.register_codec(Slow)
+folder, broken = sys.argv[1:]
+data = numpy.arange(60_000, dtype="i4")
+zarr.create_array(folder, data=data, chunks=(100,), zarr_format=2, compressors=Slow())
+
+class Handler(logging.Handler):
+    def emit(self, record):
+        # As if Ctrl-C came while the event is handled.
+        handled.append(record)
+        signal.raise_signal(signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+logging.getLogger("swath").addHandler(Handler())
+array = swath.open_array(folder)
+try:
+    array[...]
+    swath.open_array(broken)[...]
+    print("went on", len(handled))
+except KeyboardInterrupt:
+    print("interrupted", len(handled))
+"""
+
+
+def test_ctrl_c_comes_through_handlers(path, environment, tmp_path):
+    command = [sys.executable, "-W", "ignore", "-c", INTERRUPTED, tmp_path / "slow", path]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert ended.stdout == "interrupted 1\n", ended.stderr
+
+
 def test_the_level_is_that_of_the_logger(monkeypatch):
     logger = logging.getLogger("swath")
     for level in (logging.DEBUG, logging.ERROR):

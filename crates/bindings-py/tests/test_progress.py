@@ -1,6 +1,7 @@
 """Progress of long reads and writes."""
 
 import io
+import sys
 import threading
 from typing import ClassVar
 
@@ -89,7 +90,6 @@ def test_long_reads_show_how_far_they_are(waiting, bars, way):
         with swath.config.set(progress=True):
             found = waiting[...] if way == "item" else waiting.read()
     np.testing.assert_array_equal(found, np.arange(4000))
-    assert not hasattr(swath.progress.bar, "is_closed")
     (bar,) = bars
     assert bar.said == ("reading", waiting.store_path, 16_000, "B")
     assert bar.updates == sorted(bar.updates)
@@ -97,14 +97,81 @@ def test_long_reads_show_how_far_they_are(waiting, bars, way):
     assert bar.is_closed
 
 
+def after(seconds):
+    """Have chunks decoded so much later, though nothing is shown."""
+    Waiting.shown.clear()
+    threading.Timer(seconds, Waiting.shown.set).start()
+
+
 def test_nothing_is_shown_unasked(waiting, bars):
-    Waiting.shown.set()
+    # Twice as long as nothing is shown where it is asked for.
+    after(1)
     waiting[...]
     with swath.config.set(progress=True):
+        after(1)
         waiting.read(progress=False)
         # What ends soon shows nothing.
         waiting[:100]
     assert not bars
+
+
+class Failing(Bar):
+    """A bar that cannot draw."""
+
+    def update(self, done):
+        super().update(done)
+        raise BrokenPipeError("no stream")
+
+
+class NeverMade(Bar):
+    def __init__(self, *said):
+        super().__init__(*said)
+        Waiting.shown.set()
+        raise OSError("no stream")
+
+
+class Unclosed(Bar):
+    def close(self):
+        super().close()
+        raise ValueError("I/O operation on closed file")
+
+
+@pytest.mark.parametrize("kind", [Failing, NeverMade, Unclosed])
+def test_bars_that_fail_end_nothing(waiting, bars, kind, monkeypatch):
+    said = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda raised: said.append(raised.exc_type))
+    monkeypatch.setattr(swath.progress, "bar", kind)
+    np.testing.assert_array_equal(waiting.read(progress=True), np.arange(4000))
+    # Said once, and no other bar was made.
+    assert len(said) == 1
+    assert len(bars) == 1
+    assert bars[0].is_closed == (kind is not NeverMade)
+
+
+def test_bars_that_fail_end_no_writes(tmp_path, bars, monkeypatch):
+    said = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda raised: said.append(raised.exc_type))
+    monkeypatch.setattr(swath.progress, "bar", Failing)
+    options = {"chunks": (100,), "zarr_format": 2, "compressors": WaitingToEncode()}
+    zarr.create_array(tmp_path / "w.zarr", shape=(2000,), dtype="i4", **options)
+    with pytest.warns(swath.SwathWarning, match="slow"):
+        array = swath.open_array(tmp_path / "w.zarr", "r+")
+    with swath.config.set(progress=True, num_threads=2):
+        array[...] = np.arange(2000)
+    np.testing.assert_array_equal(array[...], np.arange(2000))
+    assert said == [BrokenPipeError]
+    assert len(bars) == 1
+
+
+def test_ctrl_c_in_a_bar_ends_the_read(waiting, monkeypatch):
+    class Interrupted(Bar):
+        def update(self, done):
+            super().update(done)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(swath.progress, "bar", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        waiting.read(progress=True)
 
 
 def test_a_function_is_told(array, values):
@@ -138,6 +205,30 @@ def test_long_writes_show_how_far_they_are(tmp_path, bars):
     assert bar.updates[-1] < 20
     assert bar.is_closed
     np.testing.assert_array_equal(array[...], np.arange(2000))
+
+
+def test_programs_without_stderr_show_nothing(monkeypatch, capsys):
+    monkeypatch.undo()
+    monkeypatch.setattr(sys, "stderr", None)
+    bar = swath.progress.bar("reading", "t2m", 10, "B")
+    bar.update(10)
+    bar.close()
+    assert capsys.readouterr().out == ""
+
+
+def test_a_second_bar_of_rich_is_lines(monkeypatch):
+    pytest.importorskip("rich")
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+
+    def refuse(*_):
+        raise RuntimeError("only one live display may be active at once")
+
+    monkeypatch.setattr("rich.progress.Progress.start", refuse)
+    assert isinstance(swath.progress.bar("reading", "t2m", 10, "B"), swath.progress.Lines)
 
 
 def test_lines():

@@ -349,7 +349,7 @@ class Config:
         return level()
 
     def _name(self) -> str:
-        """Name the process in pickles; not if it works for nobody, so that these are the same in every run."""
+        """Name the process in pickles; not where it works for nobody: these are the same in every run."""
         return self._process if is_worker() else ""
 
     def _forked(self) -> None:
