@@ -26,6 +26,13 @@ def pytest_runtest_call(item):
     return (yield)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    # Some fixtures write what falls back.
+    warnings.filterwarnings("ignore", category=swath.zarr.FallbackWarning)
+    return (yield)
+
+
 def pytest_collection_modifyitems(config, items):
     left_out = [item for item in items if item.name in DESELECTED]
     if left_out:
