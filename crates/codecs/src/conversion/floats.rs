@@ -1,7 +1,6 @@
 //! Conversions whose steps are done in floats.
 
-use super::division::{self, Divisor};
-use super::lanes::parts;
+use super::lanes::map_lanes;
 use super::load::Load;
 use super::rows::{Blocks, Room, StoredRows, values_of_bytes};
 use super::simd::{self, Loop, Vectors};
@@ -20,12 +19,6 @@ pub(crate) trait Working:
     fn of<V: Value>(value: V) -> Self;
 
     fn is_nan(self) -> bool;
-
-    /// What [`quotient_by`](Self::quotient_by) takes instead of a divisor; `None` where a division will have to do.
-    fn reciprocal(divisor: Self) -> Option<Self>;
-
-    /// The quotient, by sums and products that are rounded once; true where a division may come to another one.
-    fn quotient_by(self, divisor: Self, reciprocal: Self) -> (Self, bool);
 }
 
 impl Working for f32 {
@@ -41,16 +34,6 @@ impl Working for f32 {
     fn is_nan(self) -> bool {
         f32::is_nan(self)
     }
-
-    #[inline(always)]
-    fn reciprocal(divisor: f32) -> Option<f32> {
-        division::reciprocal(divisor)
-    }
-
-    #[inline(always)]
-    fn quotient_by(self, divisor: f32, reciprocal: f32) -> (f32, bool) {
-        division::quotient(self, divisor, reciprocal)
-    }
 }
 
 impl Working for f64 {
@@ -65,16 +48,6 @@ impl Working for f64 {
     #[inline(always)]
     fn is_nan(self) -> bool {
         f64::is_nan(self)
-    }
-
-    #[inline(always)]
-    fn reciprocal(_: f64) -> Option<f64> {
-        None
-    }
-
-    #[inline(always)]
-    fn quotient_by(self, divisor: f64, _: f64) -> (f64, bool) {
-        (self / divisor, false)
     }
 }
 
@@ -192,13 +165,7 @@ impl<W: Working> Normals<W> {
         match channel.step {
             0 => {
                 let Some((mean, deviation)) = pair(first) else { return as_they_are(loaded, values) };
-                simd::run(Normalising {
-                    mean: *mean,
-                    divisor: Divisor::new(*deviation),
-                    fill,
-                    loaded,
-                    values,
-                });
+                simd::run(Normalising { mean: *mean, deviation: *deviation, fill, loaded, values });
             }
             1 => {
                 let (means, deviations) = (self.means.get(first..), self.deviations.get(first..));
@@ -259,7 +226,7 @@ impl<W: Working> Fills<W> for Filled<W> {
 
 struct Normalising<'a, 'v, 'l, W, F> {
     mean: W,
-    divisor: Divisor<W>,
+    deviation: W,
     fill: F,
     loaded: &'a [&'l mut [W]],
     values: &'a mut [&'v mut [W]],
@@ -268,39 +235,11 @@ struct Normalising<'a, 'v, 'l, W, F> {
 impl<W: Working, F: Fills<W>> Loop for Normalising<'_, '_, '_, W, F> {
     #[inline(always)]
     fn run<V: Vectors>(self) {
-        let Normalising { mean, divisor, fill, loaded, values } = self;
+        let Normalising { mean, deviation, fill, loaded, values } = self;
         for (values, loaded) in values.iter_mut().zip(loaded) {
-            for part in parts(values.len().min(loaded.len())) {
-                let (values, loaded) = (&mut values[part.clone()], &loaded[part]);
-                let is_done = divisor.reciprocal::<V>().is_some_and(|reciprocal| {
-                    normalise_by_products(mean, (divisor.value(), reciprocal), fill, loaded, values)
-                });
-                if !is_done {
-                    for (value, loaded) in values.iter_mut().zip(loaded) {
-                        *value = fill.filled((*loaded - mean) / divisor.value());
-                    }
-                }
-            }
+            map_lanes(loaded, values, |loaded| fill.filled((loaded - mean) / deviation));
         }
     }
-}
-
-/// Normalises without a division; false where results may be others than by divisions.
-#[inline(always)]
-fn normalise_by_products<W: Working, F: Fills<W>>(
-    mean: W,
-    (divisor, reciprocal): (W, W),
-    fill: F,
-    loaded: &[W],
-    values: &mut [W],
-) -> bool {
-    let mut outside = 0;
-    for (value, loaded) in values.iter_mut().zip(loaded) {
-        let (quotient, is_outside) = (*loaded - mean).quotient_by(divisor, reciprocal);
-        outside |= u32::from(is_outside);
-        *value = fill.filled(quotient);
-    }
-    outside == 0
 }
 
 struct NormalisingEach<'a, 'v, 'l, W, F> {

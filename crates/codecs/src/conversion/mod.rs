@@ -5,7 +5,6 @@
 //! result's size is made on the way.
 
 mod compile;
-mod division;
 mod floats;
 mod half_float;
 mod integers;

@@ -1,4 +1,4 @@
-//! Loops compiled for AVX2 as well, and run so where the machine has it, with the F16C and FMA that came with it.
+//! Loops compiled for AVX2 as well, and run so where the machine has it, with the F16C that came with it.
 //!
 //! Guarded by the tests of conversions: `tests/it/conversions.rs`, and `tests.rs` beside this.
 
@@ -10,28 +10,23 @@ use std::arch::x86_64::{__m128i, __m256, _MM_FROUND_TO_NEAREST_INT, _mm256_cvtps
 /// Runs a loop.
 #[inline]
 pub(crate) fn run(work: impl Loop) {
-    let is_wide = is_x86_feature_detected!("avx2")
-        && is_x86_feature_detected!("f16c")
-        && is_x86_feature_detected!("fma");
-    if is_wide && !is_plain() {
-        // SAFETY: AVX2, F16C and FMA are there, checked above.
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("f16c") && !is_plain() {
+        // SAFETY: AVX2 and F16C are there, checked above.
         unsafe { run_by_avx2(work) }
     } else {
         work.run::<Plain>();
     }
 }
 
-#[target_feature(enable = "avx2,f16c,fma")]
+#[target_feature(enable = "avx2,f16c")]
 fn run_by_avx2(work: impl Loop) {
     work.run::<Wide>();
 }
 
-/// AVX2, F16C and FMA. [`run_by_avx2`] alone names it: what a loop does with it runs where they are.
+/// AVX2 and F16C. [`run_by_avx2`] alone names it: what a loop does with it runs where they are.
 struct Wide;
 
 impl Vectors for Wide {
-    const FUSES: bool = true;
-
     #[inline(always)]
     fn halves(values: [f32; LANES]) -> [u16; LANES] {
         let registers: [__m256; 2] = bytemuck::cast(values);

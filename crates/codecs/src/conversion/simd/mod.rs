@@ -15,9 +15,6 @@ pub(crate) trait Loop {
 
 /// What a loop is compiled for.
 pub(crate) trait Vectors {
-    /// Whether a product and a sum are one instruction, which rounds once: `mul_add` is slow elsewhere.
-    const FUSES: bool;
-
     /// The IEEE 754 binary16 nearest to each value, ties to even.
     fn halves(values: [f32; LANES]) -> [u16; LANES];
 }
@@ -29,8 +26,6 @@ pub(crate) const LANES: usize = 16;
 struct Plain;
 
 impl Vectors for Plain {
-    const FUSES: bool = false;
-
     #[inline(always)]
     fn halves(values: [f32; LANES]) -> [u16; LANES] {
         let mut halves = [0; LANES];
