@@ -8,7 +8,7 @@ use crate::batch_state::BatchState;
 use crate::counters::{Counters, Stats};
 use crate::deadlines::Deadlines;
 use crate::drivers::Drivers;
-use crate::handle_cache::HandleCache;
+use crate::handle_cache::{HandleCache, HandleCaches};
 use crate::lane::{AbortOnPanic, Candidate, Lane, LaneThread};
 use crate::medium::LocalMedium;
 use crate::oversize::OversizeRight;
@@ -80,21 +80,7 @@ pub(crate) struct Shared {
 struct Lasting {
     counters: Mutex<Vec<Arc<Counters>>>,
     extensions: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,
-    /// Handles by how many are kept: engines with the same bound share them.
-    handles: Mutex<Vec<(usize, Arc<HandleCache>)>>,
-}
-
-impl Lasting {
-    /// The cache that keeps so many handles.
-    fn handles(&self, open_handles_max: usize) -> Arc<HandleCache> {
-        let mut known = lock(&self.handles);
-        if let Some((_, handles)) = known.iter().find(|(kept, _)| *kept == open_handles_max) {
-            return Arc::clone(handles);
-        }
-        let handles = Arc::new(HandleCache::new(open_handles_max));
-        known.push((open_handles_max, Arc::clone(&handles)));
-        handles
-    }
+    handles: HandleCaches,
 }
 
 /// How one batch is run.
@@ -146,7 +132,7 @@ impl Engine {
     fn with_lasting(config: EngineConfig, lasting: Arc<Lasting>) -> Engine {
         let config = EngineConfig { limits: config.limits.workable(), ..config };
         let shared = Shared {
-            handles: lasting.handles(config.limits.open_handles_max),
+            handles: lasting.handles.keeping(config.limits.open_handles_max),
             config,
             shutdown: AtomicBool::new(false),
             oversize: OversizeRight::default(),

@@ -1,10 +1,11 @@
 //! Objects kept open between batches.
 
+use crate::engine::lock;
 use crate::medium::LocalMedium;
 use crate::writing::writes;
 use crate::{Error, Freshness, MediumId, OpenObject};
 use quick_cache::sync::Cache;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// A bounded cache of open objects, each tied to its object's identity.
@@ -80,6 +81,23 @@ impl HandleCache {
         if let Some(entries) = &self.entries {
             entries.remove(&(medium, Arc::clone(key)));
         }
+    }
+}
+
+/// Caches by how many objects they keep: engines with the same bound share one.
+#[derive(Default)]
+pub(crate) struct HandleCaches(Mutex<Vec<(usize, Arc<HandleCache>)>>);
+
+impl HandleCaches {
+    /// The cache that keeps so many.
+    pub(crate) fn keeping(&self, open_handles_max: usize) -> Arc<HandleCache> {
+        let mut known = lock(&self.0);
+        if let Some((_, handles)) = known.iter().find(|(kept, _)| *kept == open_handles_max) {
+            return Arc::clone(handles);
+        }
+        let handles = Arc::new(HandleCache::new(open_handles_max));
+        known.push((open_handles_max, Arc::clone(&handles)));
+        handles
     }
 }
 
