@@ -6,10 +6,15 @@ use std::ops::Range;
 /// Has each of `target` be what `of` makes of the element of `source` in its place; the two are as long as the shorter one.
 #[inline(always)]
 pub(super) fn map_lanes<A: Copy, B: Copy>(source: &[A], target: &mut [B], of: impl Fn(A) -> B) {
-    for part in parts(source.len().min(target.len())) {
+    let [first, rest] = parts(source.len().min(target.len()));
+    let mut map = |part: Range<usize>| {
         for (target, source) in target[part.clone()].iter_mut().zip(&source[part]) {
             *target = of(*source);
         }
+    };
+    map(first);
+    if !rest.is_empty() {
+        map(rest);
     }
 }
 
@@ -38,7 +43,7 @@ pub(super) fn map_chunks<A: Copy, B: Copy>(
 /// elements of the first, which are done twice. Rows of tiles are short, and most of some would otherwise be such an end, done
 /// one by one. What does not fill lanes at all is the first part.
 #[inline(always)]
-pub(super) fn parts(len: usize) -> [Range<usize>; 2] {
+fn parts(len: usize) -> [Range<usize>; 2] {
     let whole = len - len % LANES;
     match (whole, len - whole) {
         (0, _) | (_, 0) => [0..len, len..len],
