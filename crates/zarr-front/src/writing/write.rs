@@ -447,7 +447,7 @@ mod tests {
         let spread = target.spread(&source, array.data_type().size_bytes()).unwrap();
         let write = Write::new(&array, &target, &spread, &options).unwrap();
         assert_eq!(write.threads().objects, 8);
-        assert!(write.step(&mut write.encoders(1), None));
+        assert!(write.step(&mut write.encoders(1), &WriteOptions::default()));
         // With the length of each.
         assert_eq!(write.kept_bytes.load(Ordering::Relaxed), (4 << 18) + 5 * 4);
         assert_eq!(write.threads().objects, 1);
