@@ -23,7 +23,6 @@ LEFT_OUT = {
     "_swath.Group.store_stats": "asks a network",
     "_swath.stats": "counts what depends on the layout",
     "zarr.fallback.report": "counts from the start of the process",
-    "zarr.report": "counts from the start of the process",
 }
 
 

@@ -80,7 +80,8 @@ def test_what_dlpack_refuses_is_not_read(tmp_path, array):
     with pytest.raises(BufferError):
         np.from_dlpack(dates)
     for options in ({"dl_device": (2, 0)}, {"stream": 1}):
-        with pytest.raises((BufferError, RuntimeError)):
+        # What NumPy raises of each differs from release to release.
+        with pytest.raises((BufferError, RuntimeError, ValueError)):
             array.__dlpack__(**options)
     assert swath.stats()["logical_reads"] == before
 

@@ -86,9 +86,8 @@ class Handler(logging.Handler):
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 logging.getLogger("swath").addHandler(Handler())
-array = swath.open_array(folder)
 try:
-    array[...]
+    swath.open_array(folder)[...]
     swath.open_array(broken)[...]
     print("went on", len(handled))
 except KeyboardInterrupt:

@@ -96,16 +96,18 @@ def test_what_structures_cannot_be_is_refused(tmp_path):
 
 
 def test_strings_in_json_have_the_order_that_zarr_gives_them(tmp_path):
+    """As zarr-python 2 takes them, for zarr-python 3 has no data type of strings in JSON."""
+
+    def taken(stored):
+        return numcodecs.JSON().decode(stored).reshape(-1, order="A").reshape((2, 3), order="F").tolist()
+
     values = np.array([["a", "b", "c"], ["d", "e", "f"]], object)
-    options = {"shape": (2, 3), "chunks": (2, 3), "zarr_format": 2, "order": "F"}
+    options = {"shape": (2, 3), "chunks": (2, 3), "zarr_format": 2, "order": "F", "compressors": None}
     array = swath.create_array(tmp_path / "a", dtype=str, filters=[{"id": "json2"}], **options)
     array[...] = values
-    peer = zarr.open_array(tmp_path / "a", mode="r")
-    assert peer[...].tolist() == swath.open(tmp_path / "a")[...].tolist() == values.tolist()
-    # What zarr-python 2 stored of such a chunk zarr-python reads in another order than it was given, and so
-    # does swath.
-    theirs = zarr.create_array(
-        tmp_path / "b", dtype=str, filters=[numcodecs.JSON()], compressors=None, **options
-    )
-    (tmp_path / "b" / "0.0").write_bytes(numcodecs.JSON().encode(np.asfortranarray(values)))
-    assert swath.open(tmp_path / "b")[...].tolist() == theirs[...].tolist()
+    assert swath.open(tmp_path / "a")[...].tolist() == values.tolist()
+    chunk = tmp_path / "a" / "0.0"
+    assert taken(chunk.read_bytes()) == values.tolist()
+    # What it stored of such a chunk it reads in another order than it was given, and so does swath.
+    chunk.write_bytes(numcodecs.JSON().encode(np.asfortranarray(values)))
+    assert swath.open(tmp_path / "a")[...].tolist() == taken(chunk.read_bytes())
