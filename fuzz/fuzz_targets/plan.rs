@@ -73,7 +73,9 @@ impl Read {
     fn range(&self) -> ByteRange {
         match self.range {
             Range::Near { offset, len } => ByteRange::Bounded { offset: offset.into(), len: len.into() },
-            Range::Far { offset, len } => ByteRange::Bounded { offset, len },
+            // Memory is asked for as a read is: all that is wanted, at once. So as little as is at hand, or more than there is.
+            Range::Far { offset, len } if len < 1 << 28 => ByteRange::Bounded { offset, len },
+            Range::Far { offset, len } => ByteRange::Bounded { offset, len: len | 1 << 60 },
             Range::Suffix(len) => ByteRange::Suffix { len: len.into() },
             Range::Whole(len) => ByteRange::Whole { len_max: len.into() },
         }

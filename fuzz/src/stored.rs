@@ -44,8 +44,14 @@ fn read_first(array: &Array, memory: &MemoryMedium, stored: &[u8]) {
     }
     memory.put(&key, stored.to_vec());
     // The first chunk whole, and its first element.
-    let whole = array.chunk_shape().iter().zip(array.shape()).map(|(extent, length)| AxisSelection::from(0..*extent.min(length)));
-    for selection in [Selection::new(whole.collect()), Selection::new(first.iter().map(|_| 0i64.into()).collect())] {
+    let whole = array
+        .chunk_shape()
+        .iter()
+        .zip(array.shape())
+        .map(|(extent, length)| AxisSelection::from(0..*extent.min(length)));
+    for selection in
+        [Selection::new(whole.collect()), Selection::new(first.iter().map(|_| 0i64.into()).collect())]
+    {
         let read = if array.data_type().is_variable_length() {
             array.read_variable(&selection).map(|_| ())
         } else {
