@@ -1,8 +1,7 @@
 //! Conversions whose steps are done in floats.
 
-use super::lanes::map_lanes;
 use super::load::Load;
-use super::rows::{Blocks, Room, StoredRows, values_of_bytes};
+use super::rows::{Blocks, StoredRows, values_of_bytes};
 use super::simd::{self, Loop, Vectors};
 use super::source::Value;
 use super::store::Store;
@@ -86,12 +85,11 @@ impl<W: Working> Floats<W> {
         count: usize,
     ) {
         let Some(store) = &self.store else {
-            let Blocks { values, room } = blocks;
             let is_done =
-                values_of_bytes(targets, |values| self.calculate(stored, channel, values, self.fill, room));
+                values_of_bytes(targets, |values| self.calculate(stored, channel, values, self.fill));
             if is_done.is_none() {
-                values.rows(targets.len(), count, |values| {
-                    self.calculate(stored, channel, values, self.fill, room);
+                blocks.rows(targets.len(), count, |values| {
+                    self.calculate(stored, channel, values, self.fill);
                     for (target, values) in targets.iter_mut().zip(values) {
                         target.copy_from_slice(bytemuck::cast_slice(values));
                     }
@@ -99,22 +97,15 @@ impl<W: Working> Floats<W> {
             }
             return;
         };
-        let Blocks { values, room } = blocks;
-        values.rows(targets.len(), count, |values| {
-            self.calculate(stored, channel, values, self.fill, room);
+        blocks.rows(targets.len(), count, |values| {
+            self.calculate(stored, channel, values, self.fill);
             store.store(values, targets);
         });
     }
 
     /// The steps before the mean, for rows that are normalised by the same.
-    pub(crate) fn values(
-        &self,
-        stored: StoredRows<'_>,
-        channel: ChannelRow,
-        values: &mut [&mut [W]],
-        room: &mut Room<W>,
-    ) {
-        self.calculate(stored, channel, values, None, room);
+    pub(crate) fn values(&self, stored: StoredRows<'_>, channel: ChannelRow, values: &mut [&mut [W]]) {
+        self.calculate(stored, channel, values, None);
     }
 
     /// The steps behind the mean; `values` are changed on the way.
@@ -135,65 +126,43 @@ impl<W: Working> Floats<W> {
         channel: ChannelRow,
         values: &mut [&mut [W]],
         fill: Option<W>,
-        room: &mut Room<W>,
     ) {
-        let Some(normals) = &self.normal else {
-            self.load.load(stored, values);
-            if let Some(fill) = fill {
-                simd::run(Filling { fill: Filled(fill), values });
-            }
-            return;
-        };
-        let count = values.first().map_or(0, |row| row.len());
-        // Not in place: memory that is not in cache is written to once, and the ends of rows can be done twice.
-        room.rows(values.len(), count, |loaded| {
-            self.load.load(stored, loaded);
-            match fill {
-                None => normals.apply(channel, Unfilled, loaded, values),
-                Some(fill) => normals.apply(channel, Filled(fill), loaded, values),
-            }
-        });
+        self.load.load(stored, values);
+        match (&self.normal, fill) {
+            (None, None) => {}
+            (None, Some(fill)) => simd::run(Filling { fill: Filled(fill), values }),
+            (Some(normals), None) => normals.apply(channel, Unfilled, values),
+            (Some(normals), Some(fill)) => normals.apply(channel, Filled(fill), values),
+        }
     }
 }
 
 impl<W: Working> Normals<W> {
-    /// Normalises `loaded`, and puts the results in `values`, which has as many.
-    fn apply(&self, channel: ChannelRow, fill: impl Fills<W>, loaded: &[&mut [W]], values: &mut [&mut [W]]) {
+    fn apply(&self, channel: ChannelRow, fill: impl Fills<W>, values: &mut [&mut [W]]) {
         let at = |number: i64| usize::try_from(number).unwrap_or(usize::MAX);
         let first = at(channel.first);
         let pair = |number: usize| self.means.get(number).zip(self.deviations.get(number));
         match channel.step {
             0 => {
-                let Some((mean, deviation)) = pair(first) else { return as_they_are(loaded, values) };
-                simd::run(Normalising { mean: *mean, deviation: *deviation, fill, loaded, values });
+                let Some((mean, deviation)) = pair(first) else { return };
+                simd::run(Normalising { mean: *mean, deviation: *deviation, fill, values });
             }
             1 => {
                 let (means, deviations) = (self.means.get(first..), self.deviations.get(first..));
-                let Some((means, deviations)) = means.zip(deviations) else {
-                    return as_they_are(loaded, values);
-                };
-                simd::run(NormalisingEach { means, deviations, fill, loaded, values });
+                let Some((means, deviations)) = means.zip(deviations) else { return };
+                simd::run(NormalisingEach { means, deviations, fill, values });
             }
             step => {
-                for (values, loaded) in values.iter_mut().zip(loaded) {
+                for values in values.iter_mut() {
                     let numbers = (0..).map(|element: i64| at(channel.first + element * step));
-                    for ((value, loaded), number) in values.iter_mut().zip(loaded.iter()).zip(numbers) {
-                        *value = match pair(number) {
-                            Some((mean, deviation)) => fill.filled((*loaded - *mean) / *deviation),
-                            None => *loaded,
-                        };
+                    for (value, number) in values.iter_mut().zip(numbers) {
+                        if let Some((mean, deviation)) = pair(number) {
+                            *value = fill.filled((*value - *mean) / *deviation);
+                        }
                     }
                 }
             }
         }
-    }
-}
-
-/// There is nothing to normalise by.
-#[cold]
-fn as_they_are<W: Working>(loaded: &[&mut [W]], values: &mut [&mut [W]]) {
-    for (values, loaded) in values.iter_mut().zip(loaded) {
-        values.copy_from_slice(loaded);
     }
 }
 
@@ -224,39 +193,37 @@ impl<W: Working> Fills<W> for Filled<W> {
     }
 }
 
-struct Normalising<'a, 'v, 'l, W, F> {
+struct Normalising<'a, 'v, W, F> {
     mean: W,
     deviation: W,
     fill: F,
-    loaded: &'a [&'l mut [W]],
     values: &'a mut [&'v mut [W]],
 }
 
-impl<W: Working, F: Fills<W>> Loop for Normalising<'_, '_, '_, W, F> {
+impl<W: Working, F: Fills<W>> Loop for Normalising<'_, '_, W, F> {
     #[inline(always)]
     fn run<V: Vectors>(self) {
-        let Normalising { mean, deviation, fill, loaded, values } = self;
-        for (values, loaded) in values.iter_mut().zip(loaded) {
-            map_lanes(loaded, values, |loaded| fill.filled((loaded - mean) / deviation));
+        for values in self.values {
+            for value in values.iter_mut() {
+                *value = self.fill.filled((*value - self.mean) / self.deviation);
+            }
         }
     }
 }
 
-struct NormalisingEach<'a, 'v, 'l, W, F> {
+struct NormalisingEach<'a, 'v, W, F> {
     means: &'a [W],
     deviations: &'a [W],
     fill: F,
-    loaded: &'a [&'l mut [W]],
     values: &'a mut [&'v mut [W]],
 }
 
-impl<W: Working, F: Fills<W>> Loop for NormalisingEach<'_, '_, '_, W, F> {
+impl<W: Working, F: Fills<W>> Loop for NormalisingEach<'_, '_, W, F> {
     #[inline(always)]
     fn run<V: Vectors>(self) {
-        for (values, loaded) in self.values.iter_mut().zip(self.loaded) {
-            let pairs = self.means.iter().zip(self.deviations);
-            for ((value, loaded), (mean, deviation)) in values.iter_mut().zip(loaded.iter()).zip(pairs) {
-                *value = self.fill.filled((*loaded - *mean) / *deviation);
+        for values in self.values {
+            for ((value, mean), deviation) in values.iter_mut().zip(self.means).zip(self.deviations) {
+                *value = self.fill.filled((*value - *mean) / *deviation);
             }
         }
     }

@@ -19,7 +19,7 @@ mod store;
 pub use compile::CompiledConversion;
 pub(crate) use compile::{Channels, Steps};
 pub(crate) use floats::{ChannelRow, Floats, Working};
-pub(crate) use rows::{Blocks, ROWS_MAX, Room, StoredRows};
+pub(crate) use rows::{Blocks, ROWS_MAX, StoredRows};
 pub(crate) use simd::{LANES, Loop, Vectors, run as run_loop};
 
 pub use number::Number;

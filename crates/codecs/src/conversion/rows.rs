@@ -29,27 +29,15 @@ impl<'a> StoredRows<'a> {
 }
 
 /// Memory for the values of some rows between steps.
-pub(crate) struct Room<W>(Vec<W>);
-
-/// The values of some rows behind the steps, and room for them on the way.
-pub(crate) struct Blocks<W> {
-    pub(crate) values: Room<W>,
-    pub(crate) room: Room<W>,
-}
-
-impl<W> Default for Room<W> {
-    fn default() -> Room<W> {
-        Room(Vec::new())
-    }
-}
+pub(crate) struct Blocks<W>(Vec<W>);
 
 impl<W> Default for Blocks<W> {
     fn default() -> Blocks<W> {
-        Blocks { values: Room::default(), room: Room::default() }
+        Blocks(Vec::new())
     }
 }
 
-impl<W: Working> Room<W> {
+impl<W: Working> Blocks<W> {
     /// Calls `work` with so many rows of `count` values each, at most [`ROWS_MAX`]; what they are is not defined.
     #[inline(always)]
     pub(crate) fn rows<R>(
@@ -58,7 +46,7 @@ impl<W: Working> Room<W> {
         count: usize,
         work: impl FnOnce(&mut [&mut [W]]) -> R,
     ) -> R {
-        let Room(values) = self;
+        let Blocks(values) = self;
         let len = rows * count;
         if values.len() < len {
             values.resize(len, W::ZERO);

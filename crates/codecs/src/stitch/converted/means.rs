@@ -10,9 +10,7 @@ use super::nest::{Place, Step, Strided, TileAxis};
 use super::seams::{Seams, Share};
 use super::stored::{Spaced, Stored};
 use crate::chain::DecodedChunk;
-use crate::conversion::{
-    BLOCK, Blocks, ChannelRow, CompiledConversion, Floats, NanMeans, ROWS_MAX, Room, Working,
-};
+use crate::conversion::{BLOCK, Blocks, ChannelRow, CompiledConversion, Floats, NanMeans, ROWS_MAX, Working};
 use crate::error::Error;
 use std::ops::Range;
 
@@ -36,7 +34,7 @@ struct Means<'t, 'c, W> {
     is_exact: bool,
     blocks: Blocks<W>,
     /// The means of some rows of blocks.
-    means: Room<W>,
+    means: Blocks<W>,
     sums: [f64; ROW],
     /// `None` where every element counts.
     counts: Option<[f64; ROW]>,
@@ -107,7 +105,7 @@ impl Tile<'_> {
             full: factors.iter().map(|factor| *factor as f64).product(),
             is_exact: conversion.has_exact_sums(),
             blocks: Blocks::default(),
-            means: Room::default(),
+            means: Blocks::default(),
             sums: [0.0; ROW],
             counts: is_counted.then_some([0.0; ROW]),
             cell: Cell { cut: None, at: [0; RANK_MAX], loops: [Strided::default(); RANK_MAX] },
@@ -233,9 +231,8 @@ impl<W: Working> Means<'_, '_, W> {
                 let channel = ChannelRow { first: at.channel, step: step.channel };
                 let (floats, sums) = (self.floats, &mut self.sums);
                 let counts = self.counts.as_mut().map(|counts| &mut counts[..]);
-                let Blocks { values, room } = &mut self.blocks;
-                values.rows(some, count, |values| {
-                    floats.values(stored, channel, values, room);
+                self.blocks.rows(some, count, |values| {
+                    floats.values(stored, channel, values);
                     fold(values, piece.before + done, factor, sums, counts);
                 });
                 done += count;
@@ -282,7 +279,7 @@ impl<W: Working> Means<'_, '_, W> {
         let target = claimed(&mut self.memory, target, len);
         let counts = self.counts.as_ref().map(|counts| &counts[whole.clone()]);
         let (floats, sums, full) = (self.floats, &self.sums[whole.clone()], self.full);
-        self.blocks.values.rows(1, whole.len(), |values| {
+        self.blocks.rows(1, whole.len(), |values| {
             let [values] = values else { return };
             average(sums, counts, full, values);
             floats.finish(values, target);

@@ -9,7 +9,7 @@ use super::super::nest::{Place, Step, Strided, TileAxis};
 use super::super::seams::Share;
 use super::super::stored::Spaced;
 use super::{MeanAxis, Means, claimed};
-use crate::conversion::{BLOCK, Blocks, ChannelRow, ROWS_MAX, Working};
+use crate::conversion::{BLOCK, ChannelRow, ROWS_MAX, Working};
 use crate::error::Error;
 
 /// The elements of a block along either axis.
@@ -56,12 +56,11 @@ impl<W: Working> Means<'_, '_, W> {
         let spaced = Spaced { count: some * PAIR, stride: rows.step.source };
         let stored = self.stored.rows(place.source, spaced, each)?;
         let channel = ChannelRow { first: place.channel, step: step.channel };
-        let Blocks { values, room } = &mut self.blocks;
         let (floats, is_exact) = (self.floats, self.is_exact);
         let mut shares = [(0.0, 0.0); ROWS_MAX];
         let head = columns.head();
-        values.rows(spaced.count, each.count, |values| {
-            floats.values(stored, channel, values, room);
+        self.blocks.rows(spaced.count, each.count, |values| {
+            floats.values(stored, channel, values);
             self.means.rows(some, columns.whole(), |means| pair_means(values, head, is_exact, means));
             for (share, rows) in shares.iter_mut().zip(values.chunks_exact(PAIR)) {
                 *share = (sum_at(rows, 0), sum_at(rows, columns.count - 1));
