@@ -148,16 +148,22 @@ def test_bars_that_fail_end_nothing(waiting, bars, kind, monkeypatch):
     assert bars[0].is_closed == (kind is not NeverMade)
 
 
+def written_slowly(path):
+    """Write twenty chunks, each of which takes its time to encode, while progress is shown."""
+    options = {"chunks": (100,), "zarr_format": 2, "compressors": WaitingToEncode()}
+    zarr.create_array(path, shape=(2000,), dtype="i4", **options)
+    with pytest.warns(swath.SwathWarning, match="slow"):
+        array = swath.open_array(path, "r+")
+    with swath.config.set(progress=True, num_threads=2):
+        array[...] = np.arange(2000)
+    return array
+
+
 def test_bars_that_fail_end_no_writes(tmp_path, bars, monkeypatch):
     said = []
     monkeypatch.setattr(sys, "unraisablehook", lambda raised: said.append(raised.exc_type))
     monkeypatch.setattr(swath.progress, "bar", Failing)
-    options = {"chunks": (100,), "zarr_format": 2, "compressors": WaitingToEncode()}
-    zarr.create_array(tmp_path / "w.zarr", shape=(2000,), dtype="i4", **options)
-    with pytest.warns(swath.SwathWarning, match="slow"):
-        array = swath.open_array(tmp_path / "w.zarr", "r+")
-    with swath.config.set(progress=True, num_threads=2):
-        array[...] = np.arange(2000)
+    array = written_slowly(tmp_path / "w.zarr")
     np.testing.assert_array_equal(array[...], np.arange(2000))
     assert said == [BrokenPipeError]
     assert len(bars) == 1
@@ -193,12 +199,7 @@ def test_a_function_that_fails_ends_the_read(waiting):
 
 
 def test_long_writes_show_how_far_they_are(tmp_path, bars):
-    options = {"chunks": (100,), "zarr_format": 2, "compressors": WaitingToEncode()}
-    zarr.create_array(tmp_path / "w.zarr", shape=(2000,), dtype="i4", **options)
-    with pytest.warns(swath.SwathWarning, match="slow"):
-        array = swath.open_array(tmp_path / "w.zarr", "r+")
-    with swath.config.set(progress=True, num_threads=2):
-        array[...] = np.arange(2000)
+    array = written_slowly(tmp_path / "w.zarr")
     (bar,) = bars
     assert bar.said == ("writing", array.store_path, 20, "objects")
     assert bar.updates == sorted(bar.updates)
