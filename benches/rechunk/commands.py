@@ -26,7 +26,10 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benches.rechunk", description=__doc__)
     parser.add_argument("--data", type=Path, default=ROOT / ".bench", help="folder of the data")
     parser.add_argument("--passes", type=int, default=PASSES)
-    parser.add_argument("--cases", help="some of them, separated by commas; the record keeps its other rows")
+    parser.add_argument(
+        "--cases",
+        help="some of them, separated by commas; a record of the same commit keeps its other rows",
+    )
     parser.add_argument("--prepare", action="store_true", help="write the data, and measure nothing")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="folder of the page")
     parser.add_argument("--record", type=Path, help="the record to write, or, with --report, to report on")

@@ -1,7 +1,7 @@
 //! Which state of a repository is read, and what else a reader says.
 
-use crate::Error;
-use crate::percent::decoded;
+#[cfg(any(test, feature = "cloud"))]
+use crate::{Error, percent::decoded};
 use std::fmt;
 
 /// Which state of an Icechunk repository is read.
@@ -75,6 +75,7 @@ impl IcechunkOptions {
     /// # Errors
     ///
     /// `Invalid` for other fields, and for more than one state.
+    #[cfg(any(test, feature = "cloud"))]
     pub(crate) fn parse(text: &str) -> Result<IcechunkOptions, Error> {
         let mut options = IcechunkOptions::new();
         let mut is_told = false;
@@ -100,6 +101,7 @@ impl IcechunkOptions {
     }
 }
 
+#[cfg(any(test, feature = "cloud"))]
 fn wrong(found: &str) -> Error {
     Error::invalid(format!(
         "wanted one of `branch=`, `tag=` and `snapshot=`, and any number of `virtual=`, of an Icechunk repository, \
