@@ -66,9 +66,10 @@ test-zarr-full: $(ZARR_SUITE_VENV)/.wheel ## all of zarr-python's own tests, wit
 	scripts/zarr-suite $(ZARR_SUITE_VENV) all
 
 test-full: test test-zarr-full test-xarray fuzz-full ## every test, the random ones at length, zarr-python's whole suite, each fuzz target for FUZZ_FULL_SECONDS (60)
-	SWATH_KILLS=200 cargo test --locked -p swath-zarr-front --test it killed_writers
+	SWATH_KILLS=200 cargo test --locked -p swath-zarr-front --all-features --test it killed_writers
 	SWATH_CASES=20000 $(VENV_PYTHON) -m pytest crates/bindings-py/tests/test_peers.py \
-		crates/bindings-py/tests/test_writing_selections.py -k "both_write or every_library"
+		crates/bindings-py/tests/test_writing.py crates/bindings-py/tests/test_writing_selections.py \
+		-k "both_write or every_library or sequences_of_writes"
 	SWATH_LEAK_TURNS=100000 $(VENV_PYTHON) -m pytest crates/bindings-py/tests/test_leaks.py
 	SWATH_LOADER_RUNS=200 $(MAKE) test-train
 

@@ -155,14 +155,13 @@ fn number(bytes: &[u8], at: u64, width: u64) -> Option<u64> {
     Some(found.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "icechunk"))]
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
     /// Bytes by another writer of the format, cut and changed at every place.
     #[test]
-    #[cfg(feature = "icechunk")]
     fn damaged_flexbuffers_are_no_containers_and_no_panic() {
         let container = |prefix: &str, name: Option<&str>| {
             let name = name.map_or(serde_json::Value::Null, serde_json::Value::from);
@@ -200,7 +199,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "icechunk")]
     fn icechunk_flexbuffer(value: &serde_json::Value) -> Vec<u8> {
         use icechunk_format::repo_info::RepoInfo;
         use icechunk_format::{SnapshotId, format_constants::SpecVersionBin, snapshot::Snapshot};
