@@ -24,7 +24,6 @@ DIFFERENT = {
     r"::test_to_zarr_not_consolidated\[": "no warning where metadata is not consolidated",
     r"::test_non_existent_store\[": "the FileNotFoundError is worded differently",
     r"::test_zarr_fill_value_setting\[2-": "use_zarr_fill_value_as_mask=False counts, also in v2",
-    r"::test_read_rectilinear_shards": "chunks of different lengths in shards are not read yet",
 }
 """Tests that fail because swath differs on purpose, or is not that far; they have to fail."""
 

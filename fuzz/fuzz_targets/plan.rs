@@ -271,7 +271,20 @@ fuzz_target!(|plan: Plan| {
             check(&plan, (window.missing, is_remote || followed), &object, read, &got[0], target.as_deref());
         }
     }
+    drop(engine);
+    wait_for_lanes();
 });
+
+/// Waits until no lane is left: one that held the engine last ends by itself, and what it is about to free is no leak.
+fn wait_for_lanes() {
+    let is_lane = |task: std::io::Result<std::fs::DirEntry>| {
+        let name = task.and_then(|task| std::fs::read_to_string(task.path().join("comm")));
+        name.is_ok_and(|name| name.starts_with("swath-lane"))
+    };
+    while std::fs::read_dir("/proc/self/task").is_ok_and(|tasks| tasks.into_iter().any(is_lane)) {
+        std::thread::yield_now();
+    }
+}
 
 fn check(
     plan: &Plan,

@@ -939,9 +939,14 @@ impl Array {
     }
 
     /// Elements of a shard along each axis; None where the array is not sharded.
+    ///
+    /// Raises
+    /// ------
+    /// NotImplementedError
+    ///     Shards differ in length: `write_chunk_sizes` has them.
     #[getter]
     fn shards<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        self.get(py)?.array.shard_shape().map(|shape| PyTuple::new(py, shape)).transpose()
+        chunk_sizes::of_shards(py, &self.get(py)?.array)
     }
 
     /// Chunks along each axis; inner chunks in a sharded array.

@@ -5,21 +5,42 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use swath::Array;
 
-/// The one shape of all chunks; an error where they differ.
+/// The one shape of all chunks, inner ones where there are shards; an error where they differ.
 pub(crate) fn shape<'py>(py: Python<'py>, array: &Array) -> PyResult<Bound<'py, PyTuple>> {
-    if array.metadata().has_regular_grid() {
-        return PyTuple::new(py, array.chunk_shape());
+    match inner_extents(array) {
+        Some(extents) => PyTuple::new(py, extents),
+        None => {
+            let message = "chunks of different lengths have no one shape: see read_chunk_sizes";
+            Err(PyNotImplementedError::new_err(message))
+        }
     }
-    let message = "chunks of different lengths have no one shape: see read_chunk_sizes";
+}
+
+/// The one shape of all shards, where there are any; an error where they differ.
+pub(crate) fn of_shards<'py>(py: Python<'py>, array: &Array) -> PyResult<Option<Bound<'py, PyTuple>>> {
+    let Some(shape) = array.shard_shape() else { return Ok(None) };
+    if array.metadata().has_regular_grid() {
+        return PyTuple::new(py, shape).map(Some);
+    }
+    let message = "shards of different lengths have no one shape: see write_chunk_sizes";
     Err(PyNotImplementedError::new_err(message))
+}
+
+/// The extents of the smallest chunks, where all have the same.
+pub(crate) fn inner_extents(array: &Array) -> Option<Vec<u64>> {
+    match array.metadata().has_regular_grid() {
+        true => Some(array.chunk_shape().to_vec()),
+        // Shards that differ are made of chunks that do not.
+        false => array.metadata().inner_chunk_shape(),
+    }
 }
 
 /// Of the chunks that are read: inner ones, where there are shards.
 pub(crate) fn read<'py>(py: Python<'py>, array: &Array) -> PyResult<Bound<'py, PyTuple>> {
-    if array.shard_shape().is_none() {
+    let Some(extents) = inner_extents(array).filter(|_| array.shard_shape().is_some()) else {
         return stored(py, array);
-    }
-    let axes = array.shape().iter().zip(array.chunk_shape());
+    };
+    let axes = array.shape().iter().zip(&extents);
     let axis = |(length, extent): (&u64, &u64)| {
         let starts = (0..length.div_ceil((*extent).max(1))).map(|chunk| chunk * extent);
         PyTuple::new(py, starts.map(|start| (length - start).min(*extent)).collect::<Vec<_>>())

@@ -110,6 +110,9 @@ fn builder(wanted: &Map<String, Value>) -> Result<Option<ArrayBuilder>, swath::E
     if let Some(axes) = wanted.get("axis_chunks").and_then(axis_chunks) {
         builder = builder.axis_chunks(axes);
     }
+    if let Some(axes) = wanted.get("axis_shards").and_then(axis_chunks) {
+        builder = builder.axis_shards(axes);
+    }
     match wanted.get("shards") {
         Some(Value::String(_)) => builder = builder.guessed_shards(),
         Some(shards) => {

@@ -1,5 +1,6 @@
 //! What arrays and groups are, in words.
 
+use crate::chunk_sizes::inner_extents;
 use crate::location::Location;
 use pyo3::prelude::*;
 use std::fmt::{Display, Write};
@@ -32,11 +33,14 @@ impl Info {
         lines.line("Data type", &array.data_type());
         lines.line("Fill value", array.fill_value());
         lines.line("Shape", &tuple(array.shape()));
-        if let Some(shards) = array.shard_shape() {
-            lines.line("Shard shape", &tuple(shards));
-        }
         let longest = if array.metadata().has_regular_grid() { "" } else { "at most " };
-        lines.line("Chunk shape", &format!("{longest}{}", tuple(array.chunk_shape())));
+        if let Some(shards) = array.shard_shape() {
+            lines.line("Shard shape", &format!("{longest}{}", tuple(shards)));
+        }
+        match inner_extents(array) {
+            Some(extents) => lines.line("Chunk shape", &tuple(&extents)),
+            None => lines.line("Chunk shape", &format!("{longest}{}", tuple(array.chunk_shape()))),
+        }
         if let Some(names) = array.metadata().dimension_names() {
             let names: Vec<&str> = names.iter().map(|name| name.as_deref().unwrap_or("-")).collect();
             lines.line("Dimensions", &names.join(", "));

@@ -1,5 +1,6 @@
 //! An array once it is opened.
 
+use crate::chunk_sizes::inner_extents;
 use crate::errors::warn;
 use crate::location::Location;
 use crate::{dtype, selection};
@@ -76,10 +77,9 @@ impl Opened {
 
     /// Chunks along each axis, those of shards counted one by one.
     pub(crate) fn chunk_grid(&self) -> Vec<u64> {
-        if self.array.shard_shape().is_none() {
-            return self.array.stored_grid().to_vec();
-        }
-        let axes = self.array.shape().iter().zip(self.array.chunk_shape());
+        let sharded = self.array.shard_shape().and_then(|_| inner_extents(&self.array));
+        let Some(extents) = sharded else { return self.array.stored_grid().to_vec() };
+        let axes = self.array.shape().iter().zip(&extents);
         axes.map(|(length, extent)| length.div_ceil((*extent).max(1))).collect()
     }
 }

@@ -300,7 +300,13 @@ def test_chunks_that_differ_in_length(tmp_path):
         array = group.create_array("a", shape=60, chunks=[[10, 20, 30]], dtype="i4", dimension_names=["x"])
         array[:] = np.arange(60)
         found = check(str(tmp_path / "uneven.zarr"))
+        array = group.create_array(
+            "b", shape=60, chunks=[5], shards=[[10, 20, 30]], dtype="i4", dimension_names=["x"]
+        )
+        array[:] = np.arange(60)
+        found = check(str(tmp_path / "uneven.zarr"))
     assert found.a.encoding["chunks"] == ((10, 20, 30),)
+    assert (found.b.encoding["chunks"], found.b.encoding["shards"]) == ((5,), ((10, 20, 30),))
     assert xr.open_dataset(tmp_path / "uneven.zarr", engine="swath", chunks={}).a.chunks == ((10, 20, 30),)
 
 

@@ -70,7 +70,11 @@ fn array_block(
     }
     row("dtype", &array.data_type().to_string(), out)?;
     row("chunks", &chunks(array), out)?;
-    row("shards", &array.shard_shape().map_or_else(|| "none".to_owned(), shape), out)?;
+    row(
+        "shards",
+        &array.shard_shape().map_or_else(|| "none".to_owned(), |shard| longest(array, shard)),
+        out,
+    )?;
     row("codecs", &array.codecs().join(" → "), out)?;
     row("fill value", &array.fill_value().to_string(), out)?;
     let logical = array.nbytes().map_or_else(|| "more than 2^64 bytes".to_owned(), bytes);
@@ -166,14 +170,22 @@ fn codec_words(array: &Array) -> String {
 
 /// The shape of chunks, or of the longest where they differ.
 fn chunks(array: &Array) -> String {
+    match array.metadata().inner_chunk_shape().filter(|_| !array.metadata().has_regular_grid()) {
+        Some(inner) => shape(&inner),
+        None => longest(array, array.chunk_shape()),
+    }
+}
+
+/// The shape of stored objects, or of the longest where they differ.
+fn longest(array: &Array, extents: &[u64]) -> String {
     let longest = if array.metadata().has_regular_grid() { "" } else { "of at most " };
-    format!("{longest}{}", shape(array.chunk_shape()))
+    format!("{longest}{}", shape(extents))
 }
 
 fn columns(array: &Array, stored: Option<&std::result::Result<(u64, u64), Error>>) -> Vec<String> {
     let mut chunks = format!("chunks {}", chunks(array));
     if let Some(shard) = array.shard_shape() {
-        chunks.push_str(&format!(" in shards {}", shape(shard)));
+        chunks.push_str(&format!(" in shards {}", longest(array, shard)));
     }
     let logical = array.nbytes().map_or_else(|| "> 2^64 B".to_owned(), bytes);
     let size = match stored {

@@ -51,6 +51,11 @@ impl AxisEdges {
         }
     }
 
+    /// A length that does not divide into parts of `extent` elements, if there is one.
+    pub(crate) fn not_a_multiple_of(&self, extent: u64) -> Option<u64> {
+        self.runs.iter().map(|run| run.extent).find(|length| !length.is_multiple_of(extent))
+    }
+
     /// The longest chunk.
     pub(crate) fn longest(&self) -> u64 {
         self.runs.iter().map(|run| run.extent).max().unwrap_or(1)

@@ -4,7 +4,7 @@ use crate::data_type::{ForeignUnits, swap_units};
 use crate::metadata::transposed;
 use crate::metadata::{ArrayCodecs, ArrayMetadata, IndexLocation, Sharding};
 use crate::raveling::{cell_count, unravel};
-use crate::rectilinear::{ChunkChains, ShapedChains, chunk_chains};
+use crate::rectilinear::{ChunkChains, ShapedChains, ShapedCodecs, chunk_chains};
 use crate::shard_codec::{ShardElements, whole_shard_codecs};
 use crate::variable::fill_place;
 use crate::{DataType, Error, ErrorKind};
@@ -82,7 +82,17 @@ impl Compiled {
         };
         let data_type = metadata.data_type();
         let elements = ShardElements { data_type, fill: metadata.fill_value().bytes() };
-        unfolded.unfold(metadata.codecs(), elements)?;
+        let shaped_codecs = match (metadata.rectilinear(), metadata.codecs()) {
+            (Some(_), ArrayCodecs::Sharding(sharding)) => {
+                unfolded.codecs = whole_shard_codecs(sharding, &object_shape, elements)?;
+                let (sharding, fill) = (sharding.clone(), elements.fill.into());
+                Some(ShapedCodecs::Shards { sharding, data_type: data_type.clone(), fill })
+            }
+            (_, codecs) => {
+                unfolded.unfold(codecs, elements)?;
+                None
+            }
+        };
         let Unfolded { chunk_shape, codecs, mut levels, .. } = unfolded;
         let chunks_per_object: Vec<u64> =
             object_shape.iter().zip(&chunk_shape).map(|(object, chunk)| object / (*chunk).max(1)).collect();
@@ -95,7 +105,8 @@ impl Compiled {
         let elements = metadata.data_type().variable();
         let ChunkChains { chain, variable } = chunk_chains(&codecs, &chunk_shape, element, elements)?;
         let shaped = metadata.rectilinear().map(|grid| {
-            Arc::new(ShapedChains::new(grid.clone(), objects.clone(), &codecs, (element, elements)))
+            let codecs = shaped_codecs.unwrap_or_else(|| ShapedCodecs::Same(codecs.clone()));
+            Arc::new(ShapedChains::new(grid.clone(), objects.clone(), codecs, (element, elements)))
         });
         if let Some(variable) = elements {
             fill = fill_place(&fill, variable)?.to_vec();

@@ -2,19 +2,21 @@
 //!
 //! Such an array is planned as if elements were picked along these axes, a run for each chunk that a slice crosses
 //! ([`crate::picking`]); what is picked knows its chunk by number, and its place within it. Only where a chunk is decoded does it
-//! matter what shape it has.
+//! matter what shape it has. Shards that differ in shape are such chunks: they are decoded whole.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 use swath_codecs::{Chain, Checksums, ChunkLayout, Codec, Element, Output, VariableChain};
 
-use crate::Error;
 use crate::axis_edges::AxisEdges;
 use crate::data_type::VariableType;
-use crate::metadata::wrong;
+use crate::metadata::{Sharding, wrong};
 use crate::placement::Placement;
+use crate::shard_codec::{ShardElements, whole_shard_codecs};
+use crate::{DataType, Error};
 
 /// The chunks along each axis of an array, of which some axis has chunks of different lengths.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +79,19 @@ impl Rectilinear {
         self.axes.get(axis)
     }
 
+    /// Checks that all chunks, which are shards, are made of whole inner chunks of this shape.
+    pub(crate) fn check_inner(&self, inner: &[u64]) -> Result<(), Error> {
+        for (axis, (edges, extent)) in self.axes.iter().zip(inner).enumerate() {
+            if let Some(length) = edges.not_a_multiple_of(*extent) {
+                let message = format!(
+                    "wanted shards of multiples of {extent} elements along axis {axis}, as inner chunks are, found one of {length}"
+                );
+                return Err(Error::invalid(message));
+            }
+        }
+        Ok(())
+    }
+
     /// The shape of the chunk at these coordinates.
     fn shape_at(&self, coordinates: &[u64]) -> Vec<u64> {
         self.axes.iter().zip(coordinates).map(|(axis, chunk)| axis.extent(*chunk)).collect()
@@ -88,6 +103,36 @@ fn run_of(value: &Value) -> Option<(u64, u64)> {
     match value {
         Value::Array(pair) if pair.len() == 2 => pair[0].as_u64().zip(pair[1].as_u64()),
         length => Some((length.as_u64()?, 1)),
+    }
+}
+
+/// What chunks of any shape go through.
+#[derive(Clone, Debug)]
+pub(crate) enum ShapedCodecs {
+    /// These codecs, whatever the shape.
+    Same(Vec<Codec>),
+    /// Chunks are whole shards: the codec that takes one apart knows its shape.
+    Shards {
+        sharding: Box<Sharding>,
+        data_type: DataType,
+        /// One element of an inner chunk that is not stored.
+        fill: Box<[u8]>,
+    },
+}
+
+impl ShapedCodecs {
+    /// The codecs of a chunk of this shape.
+    ///
+    /// # Errors
+    ///
+    /// As [`whole_shard_codecs`].
+    pub(crate) fn of(&self, shape: &[u64]) -> Result<Cow<'_, [Codec]>, Error> {
+        match self {
+            ShapedCodecs::Same(codecs) => Ok(Cow::Borrowed(codecs)),
+            ShapedCodecs::Shards { sharding, data_type, fill } => {
+                whole_shard_codecs(sharding, shape, ShardElements { data_type, fill }).map(Cow::Owned)
+            }
+        }
     }
 }
 
@@ -105,7 +150,7 @@ pub(crate) struct ShapedChains {
     pub(crate) grid: Rectilinear,
     /// Stored chunks along each axis.
     counts: Vec<u64>,
-    codecs: Vec<Codec>,
+    codecs: ShapedCodecs,
     element: Element,
     variable: Option<VariableType>,
     checksums: Checksums,
@@ -119,17 +164,17 @@ impl ShapedChains {
     pub(crate) fn new(
         grid: Rectilinear,
         counts: Vec<u64>,
-        codecs: &[Codec],
+        codecs: ShapedCodecs,
         (element, variable): (Element, Option<VariableType>),
     ) -> ShapedChains {
         let (checksums, compiled) = (Checksums::Verify, Mutex::default());
-        ShapedChains { grid, counts, codecs: codecs.to_vec(), element, variable, checksums, compiled }
+        ShapedChains { grid, counts, codecs, element, variable, checksums, compiled }
     }
 
     /// The same, with this treatment of checksums.
     pub(crate) fn with_checksums(&self, checksums: Checksums) -> ShapedChains {
         let elements = (self.element, self.variable);
-        let same = ShapedChains::new(self.grid.clone(), self.counts.clone(), &self.codecs, elements);
+        let same = ShapedChains::new(self.grid.clone(), self.counts.clone(), self.codecs.clone(), elements);
         ShapedChains { checksums, ..same }
     }
 
@@ -163,7 +208,7 @@ impl ShapedChains {
             return Ok(Arc::clone(found));
         }
         let ChunkChains { chain, variable } =
-            chunk_chains(&self.codecs, &shape, self.element, self.variable)?;
+            chunk_chains(&self.codecs.of(&shape)?, &shape, self.element, self.variable)?;
         let chains = Arc::new(ChunkChains {
             chain: chain.with_checksums(self.checksums),
             variable: variable.map(|chain| chain.with_checksums(self.checksums)),

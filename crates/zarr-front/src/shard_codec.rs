@@ -1,4 +1,4 @@
-//! Shards that other codecs encode once more: they can only be decoded whole, as chunks are.
+//! Shards that other codecs encode once more, or that differ in shape: they are decoded whole, as chunks are.
 
 use crate::compiled::index_chain;
 use crate::metadata::{ArrayCodecs, IndexLocation, Sharding, is_transpose};
@@ -32,8 +32,11 @@ pub(crate) fn whole_shard_codecs(
     elements: ShardElements<'_>,
 ) -> Result<Vec<Codec>, Error> {
     let unsupported = |what: &str| {
-        let outer = sharding.outer.first().map_or("", Codec::name);
-        Error::unsupported(format!("codec `{outer}` behind `sharding_indexed` {what}"))
+        let whole = match sharding.outer.first() {
+            Some(outer) => format!("codec `{}` behind `sharding_indexed`", outer.name()),
+            None => "shards of different lengths (grid `rectilinear`)".to_owned(),
+        };
+        Error::unsupported(format!("{whole} {what}"))
     };
     if elements.data_type.is_variable_length() || matches!(elements.data_type, DataType::Struct(_)) {
         return Err(unsupported(&format!("of data type `{}`", elements.data_type)));

@@ -726,7 +726,13 @@ class Array:
 
     @property
     def shards(self) -> tuple[int, ...] | None:
-        """Elements of a shard along each axis; None where the array is not sharded."""
+        """Elements of a shard along each axis; None where the array is not sharded.
+
+        Raises
+        ------
+        NotImplementedError
+            Shards differ in length: `write_chunk_sizes` has them.
+        """
 
     @property
     def cdata_shape(self) -> tuple[int, ...]:

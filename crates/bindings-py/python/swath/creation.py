@@ -32,7 +32,7 @@ def create_array(
     dtype: npt.DTypeLike | Mapping[str, Any] | None = None,
     data: npt.ArrayLike | None = None,
     chunks: int | Sequence[int | Sequence[int]] | Literal["auto"] = "auto",
-    shards: Sequence[int] | Mapping[str, Any] | Literal["auto"] | None = None,
+    shards: Sequence[int | Sequence[int]] | Mapping[str, Any] | Literal["auto"] | None = None,
     filters: _Codecs = "auto",
     compressors: _Codecs = "auto",
     serializer: Mapping[str, Any] | object = "auto",
@@ -67,7 +67,8 @@ def create_array(
         Elements of a chunk along each axis; inner chunks, where there are shards. A list of lengths in place
         of one has chunks that differ in length along that axis: `[[1, 3, 2], 4]`, in v3 without shards.
     shards : tuple of int, "auto", dict or None, default None
-        Elements of a shard along each axis; a dict of `shape` and `index_location`. Only Zarr v3 has shards.
+        Elements of a shard along each axis, or lists of lengths, as of chunks; a dict of `shape` and
+        `index_location`. Only Zarr v3 has shards. Those that differ in length are read and written whole.
     filters, compressors : list of codecs, "auto" or None, default "auto"
         What chunks go through: dicts as metadata has them, or codecs of zarr-python or numcodecs. Without
         filters, and with zstd, where they are left out; without any where they are None or empty.
@@ -144,7 +145,7 @@ def specification(
     dtype: npt.DTypeLike | Mapping[str, Any] | None = None,
     data: npt.ArrayLike | None = None,
     chunks: int | Sequence[int | Sequence[int]] | Literal["auto"] = "auto",
-    shards: Sequence[int] | Mapping[str, Any] | Literal["auto"] | None = None,
+    shards: Sequence[int | Sequence[int]] | Mapping[str, Any] | Literal["auto"] | None = None,
     filters: _Codecs = "auto",
     compressors: _Codecs = "auto",
     serializer: Mapping[str, Any] | object = "auto",
@@ -180,13 +181,17 @@ def specification(
         "write_empty_chunks": bool((config or {}).get("write_empty_chunks", False)),
     }
     if not _is_auto(chunks):
-        axes = _axis_chunks(chunks, lengths)
+        axes = _axis_chunks(chunks, lengths, "chunks")
         found |= {"chunks": _extents(chunks, lengths, "chunks")} if axes is None else {"axis_chunks": axes}
     if isinstance(shards, Mapping):
         found["index_location"] = shards.get("index_location", "end")
         shards = shards["shape"]
     if shards is not None:
-        found["shards"] = "auto" if _is_auto(shards) else _extents(shards, lengths, "shards")
+        axes = None if _is_auto(shards) else _axis_chunks(shards, lengths, "shards")
+        if axes is not None:
+            found["axis_shards"] = axes
+        else:
+            found["shards"] = "auto" if _is_auto(shards) else _extents(shards, lengths, "shards")
     for key, codecs in (("filters", filters), ("compressors", compressors)):
         if not _is_auto(codecs):
             found[key] = [_codec(codec, zarr_format, numpy_dtype) for codec in _listed(codecs)]
@@ -256,17 +261,17 @@ def _extents(value: Any, shape: list[int], what: str) -> list[int]:
     )
 
 
-def _axis_chunks(chunks: Any, shape: list[int]) -> list[Any] | None:
-    """Say the chunks of each axis where some axis has a list of their lengths; None where none has."""
+def _axis_chunks(chunks: Any, shape: list[int], what: str) -> list[Any] | None:
+    """Say the chunks, or shards, of each axis where some axis has a list of their lengths; else None."""
     if isinstance(chunks, int) or not any(np.ndim(axis) for axis in chunks):
         return None
     if len(chunks) != len(shape):
-        message = f"wanted chunks for each of {len(shape)} axes, found {chunks!r}"
+        message = f"wanted {what} for each of {len(shape)} axes, found {chunks!r}"
         raise _invalid(message)
-    axes = [_lengths(axis, "chunks") if np.ndim(axis) else int(axis) for axis in chunks]
+    axes = [_lengths(axis, what) if np.ndim(axis) else int(axis) for axis in chunks]
     for axis, length in zip(axes, shape, strict=True):
         if isinstance(axis, list) and sum(axis) < length:
-            message = f"wanted chunks for all of {length} elements, found {axis}, which hold {sum(axis)}"
+            message = f"wanted {what} for all of {length} elements, found {axis}, which hold {sum(axis)}"
             raise _invalid(message)
     return axes
 

@@ -323,6 +323,12 @@ def grids_and_keys() -> list[Feature]:
         v3(section, "keys `0.0` (v2)", chunk_key_encoding=named("v2", separator=".")),
         v3(section, "keys `0/0` (v2)", chunk_key_encoding=named("v2", separator="/")),
         v3(section, "rectilinear grid", chunk_grid=rectilinear),
+        v3(
+            section,
+            "rectilinear grid of shards",
+            codecs=[sharded(chunk_shape=[1, 2])],
+            chunk_grid=rectilinear,
+        ),
         v3(section, "chunks larger than the array", chunk_grid=regular((16, 16))),
         v3(section, "no dimensions", numbers("i4", ()), chunk_grid=regular(())),
         v3(section, "a dimension of length 0", numbers("i4", (0, 8))),

@@ -150,6 +150,16 @@ impl ArrayMetadata {
         self.parts.rectilinear.is_none()
     }
 
+    /// Elements of an inner chunk of a shard along each axis of the array; `None` where there are no shards. Of shards in
+    /// shards, the outermost inner chunk.
+    #[must_use]
+    pub fn inner_chunk_shape(&self) -> Option<Vec<u64>> {
+        match &self.parts.codecs {
+            ArrayCodecs::Sharding(sharding) => sharding.inner_extents().ok(),
+            ArrayCodecs::Chain(_) => None,
+        }
+    }
+
     /// The extent along one axis of each stored object that holds elements of the array: how many of them it holds. None
     /// for an axis that the array does not have.
     pub fn chunk_extents(&self, axis: usize) -> impl Iterator<Item = u64> {

@@ -36,8 +36,8 @@ pub(super) fn parse(document: Map<String, Value>) -> Result<Parts, Error> {
     let data_type = DataType::from_v3(required(&document, "data_type")?)?;
     let (chunk_shape, rectilinear) = chunk_grid(required(&document, "chunk_grid")?, &shape)?;
     let codecs = codecs::parse_v3(required(&document, "codecs")?, &chunk_shape, &data_type)?;
-    if rectilinear.is_some() && matches!(codecs, ArrayCodecs::Sharding(_)) {
-        return Err(Error::unsupported("chunk grid `rectilinear` of shards"));
+    if let (Some(grid), ArrayCodecs::Sharding(sharding)) = (&rectilinear, &codecs) {
+        grid.check_inner(&sharding.inner_extents()?)?;
     }
     Ok(Parts {
         zarr_format: ZarrFormat::V3,

@@ -44,6 +44,20 @@ pub struct Sharding {
     pub outer: Vec<Codec>,
 }
 
+impl Sharding {
+    /// Elements of an inner chunk along each axis of the array: its shape as it was before `transposes`.
+    pub(crate) fn inner_extents(&self) -> Result<Vec<u64>, Error> {
+        let mut frame: Vec<usize> = (0..self.chunk_shape.len()).collect();
+        for codec in &self.transposes {
+            frame = transposed(codec, &frame, "codecs")?;
+        }
+        let mut extents: Vec<(usize, u64)> =
+            frame.into_iter().zip(self.chunk_shape.iter().copied()).collect();
+        extents.sort_unstable();
+        Ok(extents.into_iter().map(|(_, extent)| extent).collect())
+    }
+}
+
 /// Parses the codecs `entries`, whose entry at `position` is `sharding_indexed`, of shards of `chunk_shape`.
 pub(super) fn parse(
     entries: &[Value],

@@ -66,6 +66,8 @@ pub(super) enum Shards {
     None,
     Guessed,
     Of(Vec<u64>),
+    /// Of different lengths.
+    Axes(Vec<AxisChunks>),
 }
 
 /// The fill value of a new array.
@@ -115,7 +117,7 @@ impl ArrayBuilder {
     }
 
     /// How each axis is cut into chunks, which may differ in length: the grid `rectilinear`, which only v3 has, in place of a
-    /// chunk shape. Such arrays have no shards. Where the array grows beyond its listed chunks, by
+    /// chunk shape, and without shards: these have [`axis_shards`](Self::axis_shards). Where the array grows beyond its listed chunks, by
     /// [`Array::resize`] or [`Array::append`], one more is listed.
     #[must_use]
     pub fn axis_chunks(self, axes: impl IntoIterator<Item = AxisChunks>) -> Self {
@@ -126,6 +128,13 @@ impl ArrayBuilder {
     #[must_use]
     pub fn shard_shape(self, shard_shape: &[u64]) -> Self {
         Self { shards: Shards::Of(shard_shape.to_vec()), ..self }
+    }
+
+    /// How each axis is cut into shards, which may differ in length: the grid `rectilinear`, which only v3 has. Each is made of
+    /// whole chunks, whose shape must be given too. Such shards are read and written whole.
+    #[must_use]
+    pub fn axis_shards(self, axes: impl IntoIterator<Item = AxisChunks>) -> Self {
+        Self { shards: Shards::Axes(axes.into_iter().collect()), ..self }
     }
 
     /// Shards of a guessed shape: two chunks along each axis that has more than eight.

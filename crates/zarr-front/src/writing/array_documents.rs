@@ -69,12 +69,20 @@ fn v3(builder: &ArrayBuilder) -> Result<ArrayDocuments, Error> {
         Fill::Value(fill) => fill.to_json(),
         Fill::Zeros | Fill::Undefined => FillValue::zero(&builder.data_type).to_json(),
     };
-    let grid = match &builder.axis_chunks {
-        None => json!({"name": "regular", "configuration": {"chunk_shape": outer}}),
-        Some(_) if inner.is_some() => {
-            return Err(Error::unsupported("making shards of different lengths (grid `rectilinear`)"));
+    let grid = match (&builder.axis_chunks, &builder.shards) {
+        (None, Shards::Axes(axes)) if builder.chunk_shape.is_some() => rectilinear_grid(axes),
+        (None, Shards::Axes(_)) => {
+            return Err(Error::invalid(
+                "wanted a shape of chunks beside shards of different lengths, found none",
+            ));
         }
-        Some(axes) => rectilinear_grid(axes),
+        (None, _) => json!({"name": "regular", "configuration": {"chunk_shape": outer}}),
+        (Some(axes), Shards::None) => rectilinear_grid(axes),
+        (Some(_), _) => {
+            return Err(Error::unsupported(
+                "shards of inner chunks of different lengths (grid `rectilinear`)",
+            ));
+        }
     };
     let mut document = object(json!({
         "shape": builder.shape,
@@ -162,6 +170,8 @@ fn shapes(builder: &ArrayBuilder) -> Result<(Option<Vec<u64>>, Vec<u64>), Error>
         Shards::None => return Ok((None, chunks)),
         Shards::Guessed => shard_shape(&builder.shape, &chunks),
         Shards::Of(shards) => shards.clone(),
+        // The grid has their lengths.
+        Shards::Axes(_) => chunks.clone(),
     };
     checked("shard", &shards)?;
     Ok((Some(chunks), shards))

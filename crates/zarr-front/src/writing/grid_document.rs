@@ -23,13 +23,17 @@ pub(super) fn rectilinear_grid(axes: &[AxisChunks]) -> Value {
 }
 
 /// Lists one more chunk along each axis of the grid in an array's document that `shape` is longer than, as zarr-python does;
-/// regular grids have chunks for every element.
-pub(super) fn extend_grid(document: &mut Map<String, Value>, shape: &[u64]) -> Result<(), Error> {
+/// regular grids have chunks for every element. Where chunks are shards, it holds whole ones of the `inner` chunks.
+pub(super) fn extend_grid(
+    document: &mut Map<String, Value>,
+    shape: &[u64],
+    inner: Option<&[u64]>,
+) -> Result<(), Error> {
     let shapes = document
         .get_mut("chunk_grid")
         .filter(|grid| grid.get("name").and_then(Value::as_str) == Some("rectilinear"))
         .and_then(|grid| grid.get_mut("configuration")?.get_mut("chunk_shapes")?.as_array_mut());
-    for (axis, length) in shapes.into_iter().flatten().zip(shape) {
+    for (number, (axis, length)) in shapes.into_iter().flatten().zip(shape).enumerate() {
         let Value::Array(lengths) = &axis else { continue };
         let run = |entry: &Value| match entry {
             Value::Array(pair) => pair.first()?.as_u64().zip(pair.get(1)?.as_u64()),
@@ -41,7 +45,9 @@ pub(super) fn extend_grid(document: &mut Map<String, Value>, shape: &[u64]) -> R
         let covered =
             runs.iter().fold(0u64, |sum, (extent, count)| sum.saturating_add(extent.saturating_mul(*count)));
         if covered < *length {
-            runs.push((length - covered, 1));
+            let extent = inner.and_then(|inner| inner.get(number)).copied().unwrap_or(1);
+            let added = (length - covered).checked_next_multiple_of(extent);
+            runs.push((added.unwrap_or(length - covered), 1));
             *axis = runs_json(runs.into_iter());
         }
     }
@@ -72,7 +78,7 @@ mod tests {
         assert_eq!(grid["configuration"]["chunk_shapes"], json!([[[1, 3], 3], 4, [[4, 2]]]));
         let mut document = json!({"chunk_grid": grid}).as_object().unwrap().clone();
         let mut extended = |shape: &[u64]| {
-            extend_grid(&mut document, shape).unwrap();
+            extend_grid(&mut document, shape, None).unwrap();
             document["chunk_grid"]["configuration"]["chunk_shapes"].clone()
         };
         assert_eq!(extended(&[5, 99, 8]), json!([[[1, 3], 3], 4, [[4, 2]]]));

@@ -79,7 +79,7 @@ impl Array {
                 .with_object(&self.name())
         })?;
         let mut document = self.stored_document()?;
-        set_shape(&mut document, own, &shape).map_err(|error| error.with_object(&self.name()))?;
+        set_shape(&mut document, self.metadata(), &shape).map_err(|error| error.with_object(&self.name()))?;
         let grown = self.with_metadata(self.metadata_of(document)?)?;
         let mut axes: Vec<ResolvedAxis> = grown.resolve(&crate::Selection::all())?.axes;
         (axes[axis].start, axes[axis].count) = (own[axis], source.shape()[axis]);
@@ -136,7 +136,7 @@ impl Array {
             return Err(Error::invalid(message).with_object(&self.name()));
         }
         let document = change_document(self.store(), &self.document_key(), |document| {
-            set_shape(document, own, shape)?;
+            set_shape(document, self.metadata(), shape)?;
             // What cannot be opened again is not stored.
             self.with_metadata(self.metadata_of(document.clone())?).map(|_| ())
         })?;
@@ -172,8 +172,13 @@ impl Array {
     }
 }
 
-/// Puts a shape into an array's document, in place of the one that is expected there.
-fn set_shape(document: &mut Map<String, Value>, expected: &[u64], shape: &[u64]) -> Result<(), Error> {
+/// Puts a shape into an array's document, in place of the one that `metadata` have.
+fn set_shape(
+    document: &mut Map<String, Value>,
+    metadata: &ArrayMetadata,
+    shape: &[u64],
+) -> Result<(), Error> {
+    let expected = metadata.shape();
     let found = document.get("shape").cloned().unwrap_or_default();
     if found != Value::from(expected) {
         let found = json::brief(&found);
@@ -182,5 +187,5 @@ fn set_shape(document: &mut Map<String, Value>, expected: &[u64], shape: &[u64])
         )));
     }
     document.insert("shape".to_owned(), Value::from(shape));
-    extend_grid(document, shape)
+    extend_grid(document, shape, metadata.inner_chunk_shape().as_deref())
 }

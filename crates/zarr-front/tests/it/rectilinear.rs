@@ -215,6 +215,11 @@ fn what_no_grid_is_is_refused() {
     let error = open(&grid(&json!([[2, 4]]), &sharded, &[6]));
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().contains("rectilinear"), "{error}");
+    let mut halves = sharded;
+    halves[0]["configuration"]["chunk_shape"] = json!([2]);
+    let error = open(&grid(&json!([[4, 3, 2]]), &halves, &[9]));
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(error.message().contains("multiples of 2 elements along axis 0"), "{error}");
     // Billions of chunks take no memory until some are read.
     let memory = grid(&json!([[[1, 1_u64 << 60], 2]]), &codecs, &[1 << 60]);
     let array = Array::open_in(&Store::memory(&memory), "").unwrap();
@@ -228,14 +233,23 @@ fn what_is_written_into_uneven_chunks_is_read() {
         let memory = MemoryMedium::new();
         let store = Store::memory(&memory);
         let rank = usize::try_from(1 + dice.below(3)).unwrap();
-        let lengths: Vec<Vec<u64>> =
-            (0..rank).map(|_| (0..1 + dice.below(4)).map(|_| 1 + dice.below(5)).collect()).collect();
+        // Inner chunks, where these are shards.
+        let inner: Vec<u64> = (0..rank).map(|_| 1 + dice.below(3)).collect();
+        let is_sharded = dice.one_in(2);
+        let unit = |axis: usize| if is_sharded { inner[axis] } else { 1 };
+        let lengths: Vec<Vec<u64>> = (0..rank)
+            .map(|axis| (0..1 + dice.below(4)).map(|_| unit(axis) * (1 + dice.below(5))).collect())
+            .collect();
         let shape: Vec<u64> = lengths
             .iter()
             .map(|lengths| lengths.iter().sum::<u64>() - dice.below(*lengths.last().unwrap()))
             .collect();
-        let builder = ArrayBuilder::new(&shape, DataType::UInt16)
-            .axis_chunks(lengths.iter().cloned().map(AxisChunks::Listed));
+        let builder = ArrayBuilder::new(&shape, DataType::UInt16);
+        let axes = lengths.iter().cloned().map(AxisChunks::Listed);
+        let builder = match is_sharded {
+            true => builder.chunk_shape(&inner).axis_shards(axes),
+            false => builder.axis_chunks(axes),
+        };
         let builder = match dice.below(3) {
             0 => builder.compressors([]),
             1 => {
