@@ -1,0 +1,221 @@
+"""Sources that are sampled together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+
+import numpy as np
+import numpy.typing as npt
+
+from swath.errors import InvalidError
+from swath.train.arrays import AxisIndex, Draws, Flags, Positions, Values
+from swath.train.axis import Axis
+from swath.train.batch import Batch, Samples
+from swath.train.counter import key_of, stream, uniform
+from swath.train.crop import Crop
+from swath.train.patch import Patch
+from swath.train.reading import read_samples, withhold
+from swath.train.sources import Source
+from swath.train.space import OriginGroup, Space
+from swath.train.splits import Splits
+
+# Origins are looked at so many at once, which bounds the memory of their windows.
+ORIGINS_AT_ONCE = 65_536
+
+
+class Dataset:
+    """Every sample that sources can give: one for each origin at which all of them can be cut.
+
+    A sample is a dict of arrays by the sources' names. Works as a map-style dataset of torch: it has a
+    length, ``dataset[i]``, and ``__getitems__``, which reads all samples of a batch at once; it can be
+    pickled, and read by workers that were started in any way.
+
+    Parameters
+    ----------
+    sources : mapping of str to Source
+        What is sampled.
+    origins : mapping of str or tuple of str to array_like, optional
+        Coordinates that may be origins, by dimension; of several that belong together, such as ("y", "x") of
+        stations, an array of shape (n, 2). By default every coordinate of the first source that is cut
+        along the dimension.
+    stride : mapping of str to int, optional
+        Of those by default, every how many are taken.
+    masks : mapping of str or tuple of str to array_like of bool, optional
+        Which of these candidates may be sampled, along one dimension or several together.
+    seed : int, default 0
+        What dropout of ``dataset[i]`` is drawn by, together with the epoch; a `Loader` has its own.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        *,
+        origins: Mapping[str | tuple[str, ...], npt.ArrayLike] | None = None,
+        stride: Mapping[str, int] | None = None,
+        masks: Mapping[str | tuple[str, ...], npt.ArrayLike] | None = None,
+        seed: int = 0,
+    ) -> None:
+        if not sources:
+            raise InvalidError("wanted sources, found none")
+        self.sources = dict(sources)
+        self.seed = seed
+        self.epoch = 0
+        self.refused: dict[str, int] = {}
+        space = Space(tuple(self._groups(origins or {}, stride or {})))
+        valid = [self._valid(group) for group in space.groups]
+        # Masks count candidates, so they come before what cannot be cut is left out.
+        joint: list[tuple[tuple[str, ...], Flags]] = []
+        for dims, allowed in (masks or {}).items():
+            joint.append(((dims,) if isinstance(dims, str) else tuple(dims), np.asarray(allowed)))
+        self.space = _restricted(space, valid, joint)
+
+    def _groups(
+        self, origins: Mapping[str | tuple[str, ...], npt.ArrayLike], stride: Mapping[str, int]
+    ) -> list[OriginGroup]:
+        followed: dict[str, tuple[tuple[Axis, ...], Crop]] = {}
+        for source in self.sources.values():
+            for dim, crops in source.origin_dims().items():
+                followed.setdefault(dim, crops[0])
+        groups, told = [], set()
+        for dims, values in origins.items():
+            group = _told(dims, np.asarray(values))
+            groups.append(group)
+            told |= set(group.dims)
+        if told - set(followed):
+            raise InvalidError(f"wanted origins along {', '.join(followed)}, found {', '.join(sorted(told))}")
+        for dim, (axes, crop) in followed.items():
+            if dim not in told:
+                groups.append(OriginGroup({dim: _candidates(axes[0], crop, stride.get(dim, 1))}))
+        return groups
+
+    def _valid(self, group: OriginGroup) -> Flags:
+        valid = np.ones(len(group), bool)
+        for name, source in self.sources.items():
+            for dim in group.dims:
+                for start in range(0, len(group), ORIGINS_AT_ONCE):
+                    part = slice(start, start + ORIGINS_AT_ONCE)
+                    for reason, refused in source.refused(dim, group.values[dim][part]).items():
+                        valid[part] &= ~refused
+                        if refused.any():
+                            place = f"{name}: {reason} along {dim}"
+                            self.refused[place] = self.refused.get(place, 0) + int(refused.sum())
+        return valid
+
+    def split(self, splits: Splits, name: str) -> Dataset:
+        """Return the samples whose windows lie within one split, all steps of all sources."""
+        place = self.space.group_of(splits.along)
+        values = self.space.groups[place].values[splits.along]
+        firsts, lasts = [values], [values]
+        for called, source in self.sources.items():
+            for _, crop in source.origin_dims().get(splits.along, ()):
+                reach = crop.reach()
+                if reach is None:
+                    found = f"a {type(crop).__name__} of {called}"
+                    raise InvalidError(f"wanted a Window along {splits.along}, which is split, found {found}")
+                firsts.append(values + reach[0])
+                lasts.append(values + reach[1])
+        held = splits.holds(name, np.min(firsts, axis=0), np.max(lasts, axis=0))
+        part = copy(self)
+        part.space = self.space.kept(place, held)
+        return part
+
+    def set_epoch(self, epoch: int) -> None:
+        """Say which epoch ``dataset[i]`` draws dropout for."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return len(self.space)
+
+    def __getitem__(self, number: int) -> dict[str, Values]:
+        """Read one sample."""
+        return self.__getitems__([number])[0]
+
+    def __getitems__(self, numbers: Sequence[int]) -> list[dict[str, Values]]:
+        """Read samples together: what torch's DataLoader calls for a batch."""
+        asked = np.asarray(numbers, np.int64)
+        asked = np.where(asked < 0, asked + len(self), asked)
+        if asked.size and not (0 <= int(asked.min()) and int(asked.max()) < len(self)):
+            # IndexError is how Python's iteration over what has no __iter__ ends.
+            raise IndexError(f"wanted samples below {len(self)}, found {list(numbers)}")
+        batch = self.read(self.samples(asked, asked), self.seed, self.epoch)
+        return [batch.sample(place) for place in range(len(asked))]
+
+    def samples(self, numbers: Positions, positions: Positions, padding: Flags | None = None) -> Samples:
+        """Say which samples numbers stand for, at positions of an epoch."""
+        none = np.zeros(len(numbers), bool)
+        return Samples(positions, numbers, self.space.at(numbers), none if padding is None else padding)
+
+    def plan(self, samples: Samples, seed: int, epoch: int) -> dict[str, list[tuple[AxisIndex, ...]]]:
+        """Return what is read of each source: an index for each sample. Nothing is read."""
+        return {
+            name: source.indexes(samples.origins, _draws(name, samples, seed, epoch))
+            for name, source in self.sources.items()
+        }
+
+    def read(self, samples: Samples, seed: int, epoch: int) -> Batch:
+        """Read samples, each source at once.
+
+        Raises
+        ------
+        SwathError
+            Something could not be read: as `swath.Array.read_many`; a note names the source.
+        """
+        arrays: dict[str, Values] = {}
+        for name, indexes in self.plan(samples, seed, epoch).items():
+            source = self.sources[name]
+            try:
+                arrays[name] = read_samples(source, indexes)
+            except Exception as error:
+                error.add_note(f"while reading {len(indexes)} samples of the source {name!r}")
+                raise
+            absent = source.absent(samples.origins, _draws(name, samples, seed, epoch))
+            withhold(arrays[name], absent, source.decoding.fill)
+        return Batch(arrays, samples)
+
+
+def _draws(name: str, samples: Samples, seed: int, epoch: int) -> Draws:
+    return uniform(key_of(seed, epoch, stream(f"dropout of {name}")), samples.positions)
+
+
+def _told(dims: str | tuple[str, ...], values: Values) -> OriginGroup:
+    if isinstance(dims, str):
+        dims, values = (dims,), values[..., None]
+    if values.ndim != 2 or values.shape[1] != len(dims):
+        raise InvalidError(f"wanted origins of shape (n, {len(dims)}) along {dims}, found {values.shape}")
+    return OriginGroup({dim: values[:, place] for place, dim in enumerate(dims)})
+
+
+def _candidates(axis: Axis, crop: Crop, stride: int) -> Values:
+    if stride < 1:
+        raise InvalidError(f"wanted a stride of at least 1, found {stride}")
+    # Patches begin at the first cell, wherever their anchor is.
+    first = crop.before if isinstance(crop, Patch) and not crop.wrap else 0
+    known = axis.values[first::stride]
+    sound = ~np.isnan(known) if known.dtype.kind in "fmM" else np.ones(len(known), bool)
+    return known[sound]
+
+
+def _restricted(space: Space, valid: list[Flags], masks: list[tuple[tuple[str, ...], Flags]]) -> Space:
+    """Leave out what is not valid and what masks forbid, each of which counts its candidates."""
+    allowed = dict(enumerate(valid))
+    several = []
+    for dims, mask in masks:
+        places = list(dict.fromkeys(space.group_of(dim) for dim in dims))
+        if 1 < len(places):
+            several.append((dims, places, mask))
+            continue
+        space.masked(dims, mask)
+        allowed[places[0]] = allowed[places[0]] & mask
+    joined: set[int] = set()
+    for dims, places, mask in several:
+        if joined & set(places):
+            raise InvalidError(f"wanted one mask for dimensions together, found a second one along {dims}")
+        joined |= set(places)
+        space.masked(dims, mask)
+    for place, flags in allowed.items():
+        space = space.kept(place, flags)
+    for dims, places, mask in several:
+        left = mask[np.ix_(*(allowed[place] for place in places))]
+        space = space.masked(dims, left)
+    return space

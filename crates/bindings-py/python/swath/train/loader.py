@@ -1,0 +1,187 @@
+"""Batches for a training loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from time import monotonic
+from typing import Any, Literal
+
+import numpy as np
+
+from swath.errors import InvalidError, SwathError
+from swath.train.ahead import ahead
+from swath.train.batch import Batch
+from swath.train.dataset import Dataset
+from swath.train.sampler import Random, Sampler, Sequential
+from swath.train.share import Share
+from swath.train.waits import Waits
+
+STATE_VERSION = 1
+ERRORS_KEPT = 100
+
+
+class Loader:
+    """Batches of a dataset, read ahead on threads of this process.
+
+    Iterating gives the batches of one epoch, and then the next epoch is due. Each sample is a pure function
+    of seed, epoch and position: neither `prefetch` nor a resume nor the number of ranks changes it. Two
+    iterators at once count as one: the last one started says where the loader is.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        What is sampled.
+    batch_size : int
+        Samples a batch, of each rank.
+    sampler : Sampler or {'random', 'sequential'}, default 'random'
+        The order of samples.
+    seed : int, default 0
+        From which every order and every draw comes.
+    drop_last : bool, default False
+        Whether what does not fill a batch on every rank is left out; else the last batch may be smaller, and
+        ranks that have nothing left repeat samples of the epoch's beginning, which `Batch.samples` flags as
+        padding.
+    share : Share, optional
+        Which rank this is; by default what torch.distributed or the environment says.
+    prefetch : int, default 2
+        How many batches are read ahead; 0 reads each as it is asked for. Memory is that of so many batches,
+        and of those that the caller holds.
+    transform : callable, optional
+        Called with each `Batch`, on the threads that read; what it returns is what comes.
+    on_error : {'raise', 'skip'}, default 'raise'
+        Whether a sample that cannot be read ends the epoch, or is left out of its batch and counted: see
+        `errors` and `stats`.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        batch_size: int,
+        *,
+        sampler: Sampler | Literal["random", "sequential"] = "random",
+        seed: int = 0,
+        drop_last: bool = False,
+        share: Share | None = None,
+        prefetch: int = 2,
+        transform: Callable[[Batch], Any] | None = None,
+        on_error: Literal["raise", "skip"] = "raise",
+    ) -> None:
+        if batch_size < 1 or prefetch < 0:
+            raise InvalidError(f"wanted 1 <= batch_size and 0 <= prefetch, found {batch_size} and {prefetch}")
+        if on_error not in ("raise", "skip"):
+            raise InvalidError(f"wanted on_error 'raise' or 'skip', found {on_error!r}")
+        self.dataset = dataset
+        self.batch_size = batch_size
+        self.sampler = _sampler(sampler, len(dataset))
+        self.seed = seed
+        self.drop_last = drop_last
+        self.share = Share.found() if share is None else share
+        self.prefetch = prefetch
+        self.transform = transform
+        self.on_error = on_error
+        self.epoch = 0
+        self.errors: list[tuple[dict[str, Any], SwathError]] = []
+        self._start = 0
+        self._received = 0
+        self._waits = Waits()
+
+    def __len__(self) -> int:
+        """Return how many batches the next iteration has."""
+        return self.share.batches(len(self.sampler), self._start, self.batch_size, self.drop_last)
+
+    def __iter__(self) -> Iterator[Any]:
+        start, epoch, batches = self._start, self.epoch, len(self)
+        self._start, self._received = 0, start
+        results = ahead(partial(self._read, self.seed, epoch, start), range(batches), self.prefetch)
+        total = len(self.sampler)
+        try:
+            for batch in range(batches):
+                begun = monotonic()
+                samples, size, result = next(results)
+                self._waits.received(samples, size, monotonic() - begun)
+                self._received = self.share.received(total, start, self.batch_size, batch + 1)
+                yield result
+                del result
+        finally:
+            results.close()  # type: ignore[attr-defined]
+        if self.epoch == epoch:
+            self.set_epoch(epoch + 1)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Say which epoch the next iteration is of, from its beginning, unless it is this one already."""
+        if epoch != self.epoch:
+            self.epoch, self._start, self._received = epoch, 0, 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return where training is, counted by the batches that were received, not by those read ahead."""
+        return {
+            "version": STATE_VERSION,
+            "seed": self.seed,
+            "epoch": self.epoch,
+            "received": self._received,
+            "order": self.sampler.signature(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where a state was saved, with any batch size, number of ranks and `prefetch`.
+
+        Raises
+        ------
+        InvalidError
+            The state is of another order of samples.
+        """
+        if state.get("version") != STATE_VERSION or state.get("order") != self.sampler.signature():
+            found = f"version {state.get('version')}, {state.get('order')}"
+            wanted = f"version {STATE_VERSION}, {self.sampler.signature()}"
+            raise InvalidError(f"wanted a state of {wanted}, found {found}")
+        self.seed, self.epoch = int(state["seed"]), int(state["epoch"])
+        self._start = self._received = int(state["received"])
+        if len(self) == 0:
+            self.set_epoch(self.epoch + 1)
+
+    def stats(self) -> dict[str, Any]:
+        """Return what came so far: batches, samples, bytes, samples skipped, and the waits for them."""
+        return self._waits.told()
+
+    def _read(self, seed: int, epoch: int, start: int, batch: int) -> tuple[int, int, Any]:
+        positions, padding = self.share.positions(
+            len(self.sampler), start, self.batch_size, batch, self.drop_last
+        )
+        numbers = self.sampler.at(seed, epoch, positions)
+        samples = self.dataset.samples(numbers, positions, padding)
+        try:
+            read = self.dataset.read(samples, seed, epoch)
+        except SwathError:
+            if self.on_error == "raise":
+                raise
+            kept = np.array(
+                [place for place in range(len(samples)) if self._reads(seed, epoch, samples, place)], np.int64
+            )
+            if len(kept) == 0:
+                raise
+            self._waits.skipped(len(samples) - len(kept))
+            read = self.dataset.read(samples.taken(kept), seed, epoch)
+        held = 0 if read.samples is None else len(read.samples)
+        return held, read.nbytes, read if self.transform is None else self.transform(read)
+
+    def _reads(self, seed: int, epoch: int, samples: Any, place: int) -> bool:
+        alone = samples.taken(np.array([place]))
+        try:
+            self.dataset.read(alone, seed, epoch)
+        except SwathError as error:
+            if len(self.errors) < ERRORS_KEPT:
+                origin = {dim: values[0] for dim, values in alone.origins.items()}
+                self.errors.append((origin, error))
+            return False
+        return True
+
+
+def _sampler(sampler: Sampler | str, count: int) -> Sampler:
+    if isinstance(sampler, Sampler):
+        if sampler.count != count:
+            raise InvalidError(f"wanted a sampler of {count} samples, found one of {sampler.count}")
+        return sampler
+    if sampler not in ("random", "sequential"):
+        raise InvalidError(f"wanted the sampler 'random' or 'sequential', found {sampler!r}")
+    return Random(count) if sampler == "random" else Sequential(count)

@@ -1,0 +1,60 @@
+"""Reads of one source, for all samples of a batch at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from swath._swath import Array
+from swath.errors import InvalidError
+from swath.train.arrays import AxisIndex, Flags, Values
+from swath.train.sources import Source
+
+type Index = tuple[AxisIndex, ...]
+
+
+def read_samples(source: Source, indexes: list[Index]) -> Values:
+    """Read what indexes select, converted and stacked: (samples, ...).
+
+    Of a swath array it is one `read_many`: a chunk that several samples share is read and decoded once. Of
+    any other array each sample is read by itself, and converted by NumPy.
+    """
+    if isinstance(source.array, Array):
+        is_listed = any(isinstance(entry, list) for index in indexes for entry in index)
+        by: Any = "orthogonal" if is_listed else "index"
+        read: Values = source.array.read_many(indexes, by=by, **source.decoding.options())
+        return read
+    return np.stack([source.decoding.apply(selected(source.array, index), index) for index in indexes])
+
+
+def selected(array: Any, index: Index) -> Values:
+    """Return what an index selects along each axis by itself, of what NumPy's basic indexing reads."""
+    bounds = tuple(
+        slice(min(entry), max(entry) + 1) if isinstance(entry, list) and entry else entry for entry in index
+    )
+    values = np.asarray(array[bounds])
+    axis = 0
+    for entry in index:
+        if isinstance(entry, list):
+            values = values.take([position - min(entry) for position in entry], axis)
+        axis += not isinstance(entry, int)
+    return values
+
+
+def withhold(values: Values, absent: list[tuple[int, Flags]], fill: float | None) -> None:
+    """Replace what does not count, in place: by `fill`, else by NaN.
+
+    Parameters
+    ----------
+    values : numpy.ndarray
+        Of shape (samples, ...).
+    absent : list of (int, numpy.ndarray)
+        Axes of `values`, and flags of shape (samples, steps) of what does not count along them.
+    fill : float or None
+        What stands for NaN.
+    """
+    for axis, flags in absent:
+        if fill is None and values.dtype.kind != "f":
+            raise InvalidError(f"wanted a fill for what is missing of {values.dtype}, found none")
+        np.moveaxis(values, axis, 1)[flags] = np.nan if fill is None else fill
