@@ -1,5 +1,6 @@
 """Axes, windows, forecasts, observations and patches, against naive searches."""
 
+import itertools
 from datetime import timedelta
 
 import numpy as np
@@ -236,7 +237,7 @@ def test_other_coordinates():
 def test_splits_stay_apart(data, gap, reach):
     bounds = data.draw(st.lists(st.integers(0, 60), min_size=2, max_size=8, unique=True).map(sorted))
     parts = {"train": [], "test": []}
-    for start, stop in zip(bounds, bounds[1:], strict=False):
+    for start, stop in itertools.pairwise(bounds):
         name = data.draw(st.sampled_from(["train", "test", None]))
         if name:
             parts[name].append((start, stop))
