@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 
@@ -11,7 +11,7 @@ from itertools import islice
 THREADS_MAX = 4
 
 
-def ahead[T, R](work: Callable[[T], R], items: Iterable[T], depth: int) -> Iterator[R]:
+def ahead[T, R](work: Callable[[T], R], items: Iterable[T], depth: int) -> Generator[R]:
     """Give what `work` makes of items, in their order, with up to `depth` of them under way or ready.
 
     An error of `work` is raised where its result would have come. Whoever stops early waits for what is under

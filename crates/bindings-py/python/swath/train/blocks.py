@@ -82,10 +82,7 @@ def blocks_of(dataset: Dataset, name: str | None = None) -> Blocks:
 
 def _labels(source: Source, group: OriginGroup) -> Values:
     """Return the index of the object, along each axis that follows the group, for each origin."""
-    stored = (
-        getattr(source.array, "shards", None) or getattr(source.array, "chunks", None) or source.array.shape
-    )
-    lengths = dict(zip(source.dims, stored, strict=True))
+    lengths = dict(zip(source.dims, source.objects, strict=True))
     found = [np.zeros(len(group), np.int64)]
     for dims, crop in source.crops.items():
         follows = crop.along or dims[0]

@@ -54,6 +54,10 @@ class Crop(ABC):
             One number from 0 to below 1 for each sample, its own for this source.
         """
 
+    def shortened(self, forecast: int) -> Crop:
+        """Return the crop with at most so many steps behind the origin; itself where it has none."""
+        return self
+
     def present(self, axes: tuple[Axis, ...], origins: Values, draws: Draws) -> Flags | None:
         """Return which steps of each sample count, (samples, steps); None where all do.
 

@@ -120,6 +120,16 @@ class Dataset:
         part.space = self.space.kept(place, held)
         return part
 
+    def shortened(self, forecast: int) -> Dataset:
+        """Return the same samples with at most so many steps of each window behind the origin.
+
+        Samples keep their numbers, as origins stay those at which the whole windows are there: a rollout
+        grows from epoch to epoch by giving the loader another of these as its `dataset`.
+        """
+        part = copy(self)
+        part.sources = {name: source.shortened(forecast) for name, source in self.sources.items()}
+        return part
+
     def set_epoch(self, epoch: int) -> None:
         """Say which epoch ``dataset[i]`` draws dropout for."""
         self.epoch = epoch

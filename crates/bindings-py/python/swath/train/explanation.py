@@ -67,8 +67,7 @@ def explain(dataset: Dataset, samples: int = 64, seed: int = 0) -> dict[str, Sou
 
 def _cost(source: Source, indexes: list[tuple[AxisIndex, ...]]) -> SourceCost:
     array: Any = source.array
-    chunks = getattr(array, "chunks", None) or array.shape
-    shards = getattr(array, "shards", None) or chunks
+    chunks, shards = source.chunks, source.objects
     size = np.dtype(array.dtype).itemsize
     wanted = read = counted = objects = 0
     for index in indexes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,10 @@ class Forecast(Crop):
             delays = np.where(late, delays + self.dropout.delays(draws), delays)
         inits, steps = self._found(axes, origins, delays)
         return [(int(init), as_index(along)) for init, along in zip(inits, steps, strict=True)]
+
+    def shortened(self, forecast: int) -> Forecast:
+        """See `Crop.shortened`."""
+        return replace(self, window=self.window.shortened(forecast))
 
     def _found(self, axes: tuple[Axis, ...], origins: Values, delays: Values) -> tuple[Positions, Positions]:
         inits = axes[0].newest(origins - delays)

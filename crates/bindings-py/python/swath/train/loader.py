@@ -93,7 +93,9 @@ class Loader:
     def __iter__(self) -> Iterator[Any]:
         start, epoch, batches = self._start, self.epoch, len(self)
         self._start, self._received = 0, start
-        results = ahead(partial(self._read, self.seed, epoch, start), range(batches), self.prefetch)
+        results = ahead(
+            partial(self._read, self.dataset, self.seed, epoch, start), range(batches), self.prefetch
+        )
         total = len(self.sampler)
         try:
             for batch in range(batches):
@@ -104,7 +106,7 @@ class Loader:
                 yield result
                 del result
         finally:
-            results.close()  # type: ignore[attr-defined]
+            results.close()
         if self.epoch == epoch:
             self.set_epoch(epoch + 1)
 
@@ -144,31 +146,32 @@ class Loader:
         """Return what came so far: batches, samples, bytes, samples skipped, and the waits for them."""
         return self._waits.told()
 
-    def _read(self, seed: int, epoch: int, start: int, batch: int) -> tuple[int, int, Any]:
+    def _read(self, dataset: Dataset, seed: int, epoch: int, start: int, batch: int) -> tuple[int, int, Any]:
         positions, padding = self.share.positions(
             len(self.sampler), start, self.batch_size, batch, self.drop_last
         )
         numbers = self.sampler.at(seed, epoch, positions)
-        samples = self.dataset.samples(numbers, positions, padding)
+        samples = dataset.samples(numbers, positions, padding)
         try:
-            read = self.dataset.read(samples, seed, epoch)
+            read = dataset.read(samples, seed, epoch)
         except SwathError:
             if self.on_error == "raise":
                 raise
             kept = np.array(
-                [place for place in range(len(samples)) if self._reads(seed, epoch, samples, place)], np.int64
+                [place for place in range(len(samples)) if self._reads(dataset, seed, epoch, samples, place)],
+                np.int64,
             )
             if len(kept) == 0:
                 raise
             self._waits.skipped(len(samples) - len(kept))
-            read = self.dataset.read(samples.taken(kept), seed, epoch)
+            read = dataset.read(samples.taken(kept), seed, epoch)
         held = 0 if read.samples is None else len(read.samples)
         return held, read.nbytes, read if self.transform is None else self.transform(read)
 
-    def _reads(self, seed: int, epoch: int, samples: Any, place: int) -> bool:
+    def _reads(self, dataset: Dataset, seed: int, epoch: int, samples: Any, place: int) -> bool:
         alone = samples.taken(np.array([place]))
         try:
-            self.dataset.read(alone, seed, epoch)
+            dataset.read(alone, seed, epoch)
         except SwathError as error:
             if len(self.errors) < ERRORS_KEPT:
                 origin = {dim: values[0] for dim, values in alone.origins.items()}

@@ -9,6 +9,7 @@ import numpy as np
 from swath._swath import Array
 from swath.errors import InvalidError
 from swath.train.arrays import AxisIndex, Flags, Values
+from swath.train.labelled import is_labelled, read_labelled
 from swath.train.sources import Source
 
 type Index = tuple[AxisIndex, ...]
@@ -18,14 +19,19 @@ def read_samples(source: Source, indexes: list[Index]) -> Values:
     """Read what indexes select, converted and stacked: (samples, ...).
 
     Of a swath array it is one `read_many`: a chunk that several samples share is read and decoded once. Of
-    any other array each sample is read by itself, and converted by NumPy.
+    any other array samples are converted by NumPy, and are read one by one but for xarray's.
     """
     if isinstance(source.array, Array):
         is_listed = any(isinstance(entry, list) for index in indexes for entry in index)
         by: Any = "orthogonal" if is_listed else "index"
         read: Values = source.array.read_many(indexes, by=by, **source.decoding.options())
         return read
-    return np.stack([source.decoding.apply(selected(source.array, index), index) for index in indexes])
+    if is_labelled(source.array):
+        stored = read_labelled(source.array, indexes)
+    else:
+        stored = [selected(source.array, index) for index in indexes]
+    apply = source.decoding.apply
+    return np.stack([apply(values, index) for values, index in zip(stored, indexes, strict=True)])
 
 
 def selected(array: Any, index: Index) -> Values:

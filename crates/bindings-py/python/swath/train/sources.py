@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from swath.train.arrays import AxisIndex, Draws, Flags, Values, as_index
 from swath.train.axis import Axis
 from swath.train.crop import Crop, Refused
 from swath.train.decoding import Decoding, steps_of
+from swath.train.labelled import is_labelled, labelled_chunks, labelled_coordinates
 from swath.train.space import Origins
 from swath.train.times import coordinates
 
@@ -93,6 +94,23 @@ class Source:
         """Elements of a sample along each of its axes."""
         return tuple(length for _, length in self._lengths())
 
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """Elements of a chunk along each axis, all where there are none; of xarray's as `objects`."""
+        if is_labelled(self.array):
+            return labelled_chunks(self.array)
+        return tuple(getattr(self.array, "chunks", None) or self.array.shape)
+
+    @property
+    def objects(self) -> tuple[int, ...]:
+        """Elements of a stored object along each axis: of a shard, or else of a chunk."""
+        return tuple(getattr(self.array, "shards", None) or self.chunks)
+
+    def shortened(self, forecast: int) -> Source:
+        """Return the source with at most so many steps of its windows behind the origin."""
+        crops = {dims: crop.shortened(forecast) for dims, crop in self.crops.items()}
+        return replace(self, crops=crops)
+
     def _lengths(self) -> list[tuple[str, int]]:
         cropped: dict[str, int | None] = {}
         for dims, crop in self.crops.items():
@@ -132,9 +150,11 @@ def source(
 
     Parameters
     ----------
-    store : swath.Group, swath.Array or array
+    store : swath.Group, swath.Array, xarray.Dataset, xarray.DataArray or array
         A group, with `name` the array in it, whose coordinates are the arrays that are named as its
-        dimensions are; or the array itself. Arrays that are not swath's are read by NumPy's indexing.
+        dimensions are; or the array itself. Of xarray's objects it is what
+        they hold, lazy or not, with their coordinates and as decoded by them. Other arrays are read by
+        NumPy's indexing.
     name : str, optional
         The array's path in the group.
     dims : sequence of str, optional
@@ -173,8 +193,9 @@ def source(
             f"wanted dimensions of {', '.join(names)}, found {', '.join(sorted(unknown - set(names)))}"
         )
     group = store if name is not None and isinstance(store, Group) else None
+    known = {**(labelled_coordinates(array) if is_labelled(array) else {}), **(coords or {})}
     axes = {
-        dim: _axis(dim, extent, coords or {}, group)
+        dim: _axis(dim, extent, known, group)
         for dim, extent in zip(names, array.shape, strict=True)
         if dim in _flat(crops)
     }
@@ -202,6 +223,7 @@ def _flat(crops: Mapping[str | tuple[str, ...], Crop]) -> list[str]:
 def _dims(array: Any, dims: Sequence[str] | None) -> tuple[str, ...]:
     stored = (
         dims
+        or (array.dims if is_labelled(array) else None)
         or getattr(array, "dimension_names", None)
         or getattr(array, "attrs", {}).get("_ARRAY_DIMENSIONS")
     )
@@ -229,6 +251,8 @@ def _axis(dim: str, extent: int, coords: Mapping[str, npt.ArrayLike], group: Gro
 
 
 def _steps(array: Any) -> dict[str, Any]:
+    if is_labelled(array):
+        return {}
     fill = array.fill_value if isinstance(array, Array) and array.zarr_format == 2 else None
     return steps_of(getattr(array, "attrs", {}), np.dtype(array.dtype), fill)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,10 @@ class Window(Crop):
         withheld = (offsets <= 0 * span(self.step)) & (-delays[:, None] < offsets)
         present: Flags = ~(withheld & self.dropout.happens(draws)[:, None])
         return present
+
+    def shortened(self, forecast: int) -> Window:
+        """See `Crop.shortened`."""
+        return replace(self, forecast=min(self.forecast, forecast))
 
     def _found(self, axis: Axis, origins: Values) -> Positions:
         return axis.find(origins[:, None] + self.offsets)
