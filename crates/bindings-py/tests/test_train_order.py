@@ -25,6 +25,12 @@ def test_words_stay_as_they_are():
     assert stream("a") == 0xAF63DC4C8601EC8C
 
 
+def test_orders_stay_as_they_are():
+    for length, wanted in ((10**12, [937588596049, 381462879278, 120999940548]), (2000, [1902, 440, 556])):
+        assert list(train.Permutation(length, 5).at(np.arange(3))) == wanted
+    assert list(train.Permutation(7, 5).at(np.arange(7))) == [6, 4, 3, 2, 1, 5, 0]
+
+
 def test_the_finaliser_is_splitmix64s():
     # The first words of SplitMix64 seeded with 1234567, as its authors' program prints them.
     state, found = 1234567, []

@@ -8,7 +8,7 @@ import numpy as np
 
 from swath.errors import InvalidError
 from swath.train.arrays import Positions
-from swath.train.counter import MASK, key_of, words
+from swath.train.counter import MASK, key_of, mixed, words
 
 ROUNDS = 8
 
@@ -20,8 +20,8 @@ SORTED_MAX = 1024
 class Permutation:
     """A permutation of 0 to `length` - 1, in memory that does not grow with it.
 
-    From 1,025 numbers on it is a Feistel network over the next power of four: numbers that leave the range
-    walk on along their cycle until they are back in it, which takes four steps on average at most.
+    From 1,025 numbers on it is a Feistel network over the next power of two: numbers that leave the range
+    walk on along their cycle until they are back in it, which takes two steps on average at most.
 
     Parameters
     ----------
@@ -50,17 +50,23 @@ class Permutation:
         if self.length <= SORTED_MAX:
             order = np.argsort(words(self.key, np.arange(self.length)), kind="stable")
             return order.astype(np.int64)[places]
-        found = self._encrypted(places)
+        keys = [np.uint64(key_of(self.key, turn)) for turn in range(ROUNDS)]
+        found = self._encrypted(places, keys)
         while True:
             outside = np.flatnonzero(self.length <= found)
             if len(outside) == 0:
                 return found
-            found[outside] = self._encrypted(found[outside])
+            found[outside] = self._encrypted(found[outside], keys)
 
-    def _encrypted(self, values: Positions) -> Positions:
-        bits = ((self.length - 1).bit_length() + 1) // 2
-        mask, up, down = np.uint64((1 << bits) - 1), np.uint64(bits), np.uint64(64 - bits)
-        left, right = values.astype(np.uint64) >> up, values.astype(np.uint64) & mask
-        for turn in range(ROUNDS):
-            left, right = right, left ^ words(key_of(self.key, turn), right) >> down
-        return (left << up | right).astype(np.int64)
+    def _encrypted(self, values: Positions, keys: list[np.uint64]) -> Positions:
+        """Return what the network makes of numbers, by a key for each of its rounds, an even number of them."""
+        bits = (self.length - 1).bit_length()
+        lower = bits // 2
+        upper = bits - lower
+        left = values.astype(np.uint64) >> np.uint64(lower)
+        right = values.astype(np.uint64) & np.uint64((1 << lower) - 1)
+        for key in keys:
+            left, right = right, left ^ mixed(right + key) >> np.uint64(64 - upper)
+            # Halves of an odd number of bits differ by one, and change places with each round.
+            upper, lower = lower, upper
+        return (left << np.uint64(lower) | right).astype(np.int64)
