@@ -101,9 +101,8 @@ def dataset(group):
     return train.Dataset({"image": image(group), "wind": wind(group)})
 
 
-def naive(group, values, time, y, x):
+def naive(times, image, wind, time, y, x):
     """The sample of an origin, or None: by looking for each coordinate."""
-    times = list(START + group["time"][...] * HOUR)
     places = []
     for offset in (-1, 0, 1):
         found = [place for place, value in enumerate(times) if value == time + offset * HOUR]
@@ -122,18 +121,18 @@ def naive(group, values, time, y, x):
     if lat < 1 or lon < 1 or 6 < lat + 1 or 8 < lon + 1:
         return None
     return {
-        "image": values[places, :, row : row + 8, column : column + 8],
-        "wind": group["wind"][begun][steps, lat - 1 : lat + 1, lon - 1 : lon + 1],
+        "image": image[places, :, row : row + 8, column : column + 8],
+        "wind": wind[begun][steps, lat - 1 : lat + 1, lon - 1 : lon + 1],
     }
 
 
 def test_every_sample_that_can_be_cut_and_no_other(group, dataset):
-    values = decoded(group)
+    times, values, winds = list(START + group["time"][...] * HOUR), decoded(group), group["wind"][...]
     wanted = {}
-    for time in dict.fromkeys(START + group["time"][...] * HOUR):
+    for time in dict.fromkeys(times):
         for y in np.arange(24) * 2.0:
             for x in np.arange(32) * 2.0:
-                sample = naive(group, values, time, y, x)
+                sample = naive(times, values, winds, time, y, x)
                 if sample is not None:
                     wanted[time, y, x] = sample
     assert len(dataset) == len(wanted)
@@ -303,6 +302,21 @@ def test_transforms_and_counts(small):
     assert counts["bytes"] == counts["samples"] * 4 * (3 * 3 * 64 + 2 * 4)
 
 
+def test_a_report_shows_waits(small, tmp_path):
+    loader = train.Loader(small, 4)
+    loader.report(tmp_path / "empty.html")
+    assert "No batch came yet" in (tmp_path / "empty.html").read_text()
+    for _ in loader:
+        pass
+    loader.report(tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    counts = loader.stats()
+    # A bar of waiting and one of training for each batch, and one for each power of the histogram.
+    assert text.count("<rect") == 2 * counts["batches"] + len(counts["waits"])
+    assert f"<td>samples</td><td>{counts['samples']}</td>" in text
+    assert 0 < counts["waited_s"] and 0 < counts["samples_per_s"]
+
+
 def test_torchs_way(dataset):
     again = pickle.loads(pickle.dumps(dataset))
     numbers = [5, 1000, 17]
@@ -443,7 +457,7 @@ def test_explain_counts_chunks(group):
     assert 1 <= cost.objects <= cost.chunks
 
 
-def test_statistics_are_those_of_numpy(group):
+def test_statistics_are_those_of_numpy(group, tmp_path):
     crops = {"time": train.Window("1h"), "y": train.Patch(24), "x": train.Patch(32)}
     data = train.Dataset(
         {"image": train.source(group, "image", crops=crops, select={"channel": [0, 2]}, fill=0)}
@@ -457,6 +471,13 @@ def test_statistics_are_those_of_numpy(group):
     np.testing.assert_allclose(found.std[[0, 2]], np.nanstd(values, axis=(0, 2, 3))[[0, 2]], rtol=1e-12)
     assert np.isnan(found.mean[1]) and found.count[1] == 0
     assert list(found.count[[0, 2]]) == list((~np.isnan(values)).sum(axis=(0, 2, 3))[[0, 2]])
+    found.save(tmp_path / "statistics.json")
+    again = train.Statistics.load(tmp_path / "statistics.json")
+    for name in ("mean", "std", "count"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(found, name))
+    (tmp_path / "other.json").write_text('{"mean": 1}')
+    with pytest.raises(swath.InvalidError, match="other"):
+        train.Statistics.load(tmp_path / "other.json")
     whole = train.statistics(data, "image")
     np.testing.assert_allclose(whole.mean, np.nanmean(values[:, [0, 2]]), rtol=1e-12)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from os import PathLike
+from pathlib import Path
 from time import monotonic
 from typing import Any, Literal
 
@@ -13,6 +15,7 @@ from swath.errors import InvalidError, SwathError
 from swath.train.ahead import ahead
 from swath.train.batch import Batch
 from swath.train.dataset import Dataset
+from swath.train.report import page
 from swath.train.sampler import Random, Sampler, Sequential
 from swath.train.share import Share
 from swath.train.waits import Waits
@@ -99,11 +102,12 @@ class Loader:
         total = len(self.sampler)
         try:
             for batch in range(batches):
-                begun = monotonic()
+                asked_s = monotonic()
                 samples, size, result = next(results)
-                self._waits.received(samples, size, monotonic() - begun)
+                self._waits.received(samples, size, asked_s, monotonic())
                 self._received = self.share.received(total, start, self.batch_size, batch + 1)
                 yield result
+                self._waits.returned(monotonic())
                 del result
         finally:
             results.close()
@@ -143,8 +147,17 @@ class Loader:
             self.set_epoch(self.epoch + 1)
 
     def stats(self) -> dict[str, Any]:
-        """Return what came so far: batches, samples, bytes, samples skipped, and the waits for them."""
+        """Return what came so far, all rates and times of this process by its own clock.
+
+        `batches`, `samples` and `bytes` that came, samples `skipped`, seconds `waited_s` for batches and
+        `trained_s` on them, `longest_wait_s`, `samples_per_s` and `bytes_per_s` over both together, and
+        `waits`, how many took less than 1, 2, 4, ... microseconds.
+        """
         return self._waits.told()
+
+    def report(self, path: str | PathLike[str]) -> None:
+        """Write a page of HTML that shows when the last batches were waited for, and how long waits were."""
+        Path(path).write_text(page(self._waits.turns(), self.stats()), encoding="utf-8")
 
     def _read(self, dataset: Dataset, seed: int, epoch: int, start: int, batch: int) -> tuple[int, int, Any]:
         positions, padding = self.share.positions(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
 
 import numpy as np
 
@@ -17,7 +20,7 @@ from swath.train.sources import Source
 SAMPLES_AT_ONCE = 16
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Statistics:
     """What `source` takes as `mean` and `std`, and of how many elements that are not NaN.
 
@@ -28,6 +31,34 @@ class Statistics:
     mean: Draws
     std: Draws
     count: Positions
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it as JSON, exactly; NaN as null."""
+        told = {
+            "mean": [None if np.isnan(value) else float(value) for value in self.mean],
+            "std": [None if np.isnan(value) else float(value) for value in self.std],
+            "count": [int(value) for value in self.count],
+        }
+        Path(path).write_text(json.dumps(told), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Statistics:
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        InvalidError
+            The file holds something else.
+        """
+        try:
+            told = json.loads(Path(path).read_text(encoding="utf-8"))
+            mean, std = (np.array(told[name], np.float64) for name in ("mean", "std"))
+            count = np.array(told["count"], np.int64)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidError(f"wanted statistics in {path}, found other content: {error}") from error
+        if not mean.shape == std.shape == count.shape or mean.ndim != 1:
+            raise InvalidError(f"wanted as many means, deviations and counts in {path}, found others")
+        return cls(mean, std, count)
 
 
 def statistics(

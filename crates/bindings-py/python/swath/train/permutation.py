@@ -59,7 +59,7 @@ class Permutation:
             found[outside] = self._encrypted(found[outside], keys)
 
     def _encrypted(self, values: Positions, keys: list[np.uint64]) -> Positions:
-        """Return what the network makes of numbers, by a key for each of its rounds, an even number of them."""
+        """Return what the network makes of numbers, by a key for each of an even number of rounds."""
         bits = (self.length - 1).bit_length()
         lower = bits // 2
         upper = bits - lower
