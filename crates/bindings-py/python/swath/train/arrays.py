@@ -19,12 +19,24 @@ type AxisIndex = int | slice | list[int]
 
 def as_index(positions: Positions) -> slice | list[int]:
     """Return rising, evenly spaced positions as a slice, which is read without a list; others as a list."""
-    if len(positions) == 0:
-        return slice(0, 0)
-    first, last = int(positions[0]), int(positions[-1])
-    if len(positions) == 1:
-        return slice(first, first + 1)
-    step = int(positions[1]) - first
-    if step < 1 or not bool(np.all(np.diff(positions) == step)):
-        return [int(position) for position in positions]
-    return slice(first, last + 1, step)
+    return as_indexes(positions[None])[0]
+
+
+def as_indexes(rows: Positions) -> list[slice | list[int]]:
+    """Return what `as_index` does of each row, none of whose positions is below 0."""
+    count, length = rows.shape
+    if length == 0:
+        return [slice(0, 0)] * count
+    firsts = rows[:, 0].tolist()
+    if length == 1:
+        return [slice(first, first + 1) for first in firsts]
+    apart = np.diff(rows, axis=1)
+    steps = apart[:, 0]
+    even = np.all(apart == steps[:, None], axis=1) & (0 < steps)
+    lasts = rows[:, -1].tolist()
+    return [
+        slice(first, last + 1, step) if is_even else rows[place].tolist()
+        for place, (first, last, step, is_even) in enumerate(
+            zip(firsts, lasts, steps.tolist(), even.tolist(), strict=True)
+        )
+    ]

@@ -28,15 +28,27 @@ class Axis:
     ----------
     values : array_like
         Numbers, times or durations, one for each position. NaN and NaT are positions that no value finds.
+
+    Attributes
+    ----------
+    values : numpy.ndarray
+        The same; integers as int64, in which differences of small or unsigned ones have room.
+    is_sorted : bool
+        Whether no value is below the one before it, and all are known.
     """
 
-    __slots__ = ("_counts", "_known", "_places", "_tolerance", "values")
+    __slots__ = ("_counts", "_known", "_places", "_tolerance", "is_sorted", "values")
 
     def __init__(self, values: npt.ArrayLike) -> None:
         self.values: Values = np.asarray(values)
         if self.values.ndim != 1 or self.values.dtype.kind not in "iufmM":
             found = f"{self.values.dtype} of shape {self.values.shape}"
             raise InvalidError(f"wanted numbers, times or durations along one axis, found {found}")
+        if self.values.dtype.kind in "iu":
+            if self.values.size and 2**63 <= int(self.values.max()):
+                raise InvalidError(f"wanted coordinates below 2**63, found {self.values.max()}")
+            self.values = self.values.astype(np.int64)
+        self.is_sorted = bool(np.all(self.values[:-1] <= self.values[1:]))
         known, places, counts = np.unique(self.values, return_index=True, return_counts=True)
         sound = ~np.isnan(known) if known.dtype.kind in "fmM" else np.ones(len(known), bool)
         self._known: Values = known[sound]
@@ -54,9 +66,23 @@ class Axis:
         """How many positions hold a value that others hold too."""
         return int(self._counts[self._counts != 1].sum())
 
+    def length(self, value: Any) -> Any:
+        """Return what `span` makes of a length, if values of this axis can be that far apart.
+
+        Raises
+        ------
+        InvalidError
+            It is a number and values are times or durations, or the other way round.
+        """
+        told = span(value)
+        if len(self) and (np.asarray(told).dtype.kind == "m") != (self.values.dtype.kind in "mM"):
+            wanted = "a duration such as '5min'" if self.values.dtype.kind in "mM" else "a number"
+            raise InvalidError(f"wanted {wanted} along coordinates of {self.values.dtype}, found {value!r}")
+        return told
+
     def find(self, wanted: npt.ArrayLike) -> Positions:
         """Return where values are; `MISSING` where nowhere, `REPEATED` where at several positions."""
-        asked = np.asarray(wanted)
+        asked = self._asked(wanted)
         if len(self._known) == 0:
             return np.full(asked.shape, MISSING, np.int64)
         if self._tolerance:
@@ -73,7 +99,7 @@ class Axis:
 
     def newest(self, limits: npt.ArrayLike) -> Positions:
         """Return where the largest value not above each limit is; `MISSING`, `REPEATED` as by `find`."""
-        asked = np.asarray(limits)
+        asked = self._asked(limits)
         if len(self._known) == 0:
             return np.full(asked.shape, MISSING, np.int64)
         near = np.searchsorted(self._known, asked, side="right") - 1
@@ -87,7 +113,7 @@ class Axis:
 
         Half way between two it is the smaller one.
         """
-        asked = np.asarray(wanted)
+        asked = self._asked(wanted)
         if len(self._known) == 0:
             return np.full(asked.shape, MISSING, np.int64)
         if len(self._known) == 1:
@@ -102,8 +128,17 @@ class Axis:
 
     def is_monotonic(self) -> bool:
         """Whether values only rise or only fall, so that neighbours are neighbours in space."""
-        steps = np.sign(np.diff(self.values.astype("i8") if self.values.dtype.kind in "umM" else self.values))
+        steps = np.sign(np.diff(self.values.astype("i8") if self.values.dtype.kind in "mM" else self.values))
         return bool(np.all(steps == 1) or np.all(steps == -1))
+
+    def _asked(self, wanted: npt.ArrayLike) -> Values:
+        asked = np.asarray(wanted)
+        alike = "iuf" if self.values.dtype.kind in "if" else self.values.dtype.kind
+        if len(self._known) and asked.dtype.kind not in alike:
+            raise InvalidError(
+                f"wanted coordinates that are compared with {self.values.dtype}, found {asked.dtype}"
+            )
+        return asked
 
 
 def span(value: Any) -> Any:

@@ -11,7 +11,7 @@ from swath.train.arrays import Positions
 from swath.train.blocks import Blocks
 from swath.train.counter import key_of, stream
 from swath.train.permutation import Permutation
-from swath.train.sampler import Sampler
+from swath.train.sampler import Sampler, digest
 
 BLOCKS = stream("blocks")
 WITHIN = stream("within")
@@ -38,6 +38,7 @@ class ChunkAware(Sampler):
         self.blocks = blocks
         self.buffer = min(buffer, len(blocks))
         self._sizes = blocks.sizes()
+        self._digest = digest(*blocks.members, *blocks.firsts)
         self._known: tuple[tuple[int, int], Positions, Positions] | None = None
 
     def at(self, seed: int, epoch: int, positions: Positions) -> Positions:
@@ -80,7 +81,7 @@ class ChunkAware(Sampler):
 
     def signature(self) -> str:
         """See `Sampler.signature`."""
-        return f"{super().signature()}, {len(self.blocks)} blocks, {self.buffer} at once"
+        return f"{super().signature()}, {len(self.blocks)} blocks {self._digest}, {self.buffer} at once"
 
     def _order(self, seed: int, epoch: int) -> tuple[Positions, Positions]:
         known = self._known

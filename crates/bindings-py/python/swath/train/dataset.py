@@ -126,8 +126,15 @@ class Dataset:
         Samples keep their numbers, as origins stay those at which the whole windows are there: a rollout
         grows from epoch to epoch by giving the loader another of these as its `dataset`.
         """
+        return self.of({name: source.shortened(forecast) for name, source in self.sources.items()})
+
+    def of(self, sources: Mapping[str, Source]) -> Dataset:
+        """Return the same samples of other sources, which must be cut at the same origins.
+
+        They are not looked at: an origin that one of them cannot be cut at fails when it is read.
+        """
         part = copy(self)
-        part.sources = {name: source.shortened(forecast) for name, source in self.sources.items()}
+        part.sources = dict(sources)
         return part
 
     def set_epoch(self, epoch: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from swath.errors import InvalidError, UnsupportedError
-from swath.train.arrays import Values
+from swath.train.arrays import Flags, Values
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Decoding:
             if self.scale is not None or self.offset is not None:
                 scaled = stored.astype("f8") * (1 if self.scale is None else self.scale)
                 values = scaled + self.offset if self.offset is not None else scaled
-            values = np.where(self._missing(stored), working.type(np.nan), values.astype(working))
+            values = np.where(self.missing(stored), working.type(np.nan), values.astype(working))
             if self.mean is not None:
                 values = values - self._along(self.mean, working, index)
             if self.std is not None:
@@ -90,7 +90,8 @@ class Decoding:
             converted: Values = _cast(values, target)
         return converted
 
-    def _missing(self, stored: Values) -> Values:
+    def missing(self, stored: Values) -> Flags:
+        """Return which stored elements become NaN."""
         missing = np.zeros(stored.shape, bool)
         for value in self.mask:
             missing |= np.isnan(stored) if value != value else stored == value
@@ -157,10 +158,18 @@ def steps_of(attributes: Mapping[str, Any], dtype: np.dtype[Any], stored_fill: A
     if low is not None or high is not None:
         steps["valid_range"] = (low, high)
     if "scale_factor" in attributes:
-        steps["scale"] = float(attributes["scale_factor"])
+        steps["scale"] = _single("scale_factor", attributes)
     if "add_offset" in attributes:
-        steps["offset"] = float(attributes["add_offset"])
+        steps["offset"] = _single("add_offset", attributes)
     return steps
+
+
+def _single(name: str, attributes: Mapping[str, Any]) -> float:
+    """Return a number of attributes, which some writers store as a list of one."""
+    told = np.asarray(attributes[name])
+    if told.size != 1 or told.dtype.kind not in "iuf":
+        raise InvalidError(f"wanted a number as {name}, found {attributes[name]!r}")
+    return float(told.item())
 
 
 def _number(value: Any, dtype: np.dtype[Any]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from swath.train.arrays import AxisIndex, Draws, Positions, Values, as_index
+from swath.train.arrays import AxisIndex, Draws, Positions, Values, as_indexes
 from swath.train.axis import MISSING, REPEATED, Axis, span
 from swath.train.crop import Crop, Refused
 from swath.train.dropout import Dropout
@@ -26,8 +26,8 @@ class Forecast(Crop):
     ----------
     window : Window
         The valid times, from the origin. Its own `along` and `dropout` do not count.
-    delay : timedelta or str, default "0s"
-        How long a forecast takes from its init_time until it can be used.
+    delay : timedelta, str or number, optional
+        How long a forecast takes from its init_time until it can be used; by default it is there at once.
     along : str, default "time"
         The dimension of origins that it follows.
     dropout : Dropout, optional
@@ -36,7 +36,7 @@ class Forecast(Crop):
     """
 
     window: Window
-    delay: Any = "0s"
+    delay: Any = None
     along: str | None = "time"
     dropout: Dropout | None = None
 
@@ -53,7 +53,7 @@ class Forecast(Crop):
         late = [] if self.dropout is None else [span(one) for one in self.dropout.late]
         none = np.zeros(len(origins), bool)
         early, repeated, gap = none.copy(), none.copy(), none.copy()
-        for delay in [span(self.delay), *(span(self.delay) + one for one in late)]:
+        for delay in [self._delay, *(self._delay + one for one in late)]:
             inits, steps = self._found(axes, origins, np.full(len(origins), delay))
             early |= inits == MISSING
             repeated |= (inits == REPEATED) | np.any(steps == REPEATED, axis=1)
@@ -62,18 +62,23 @@ class Forecast(Crop):
 
     def indexes(self, axes: tuple[Axis, ...], origins: Values, draws: Draws) -> list[tuple[AxisIndex, ...]]:
         """See `Crop.indexes`."""
-        delays = np.full(len(origins), span(self.delay))
+        delays = np.full(len(origins), self._delay)
         if self.dropout is not None:
             late = self.dropout.happens(draws)
             delays = np.where(late, delays + self.dropout.delays(draws), delays)
         inits, steps = self._found(axes, origins, delays)
-        return [(int(init), as_index(along)) for init, along in zip(inits, steps, strict=True)]
+        return list(zip(inits.tolist(), as_indexes(steps), strict=True))
 
     def shortened(self, forecast: int) -> Forecast:
         """See `Crop.shortened`."""
         return replace(self, window=self.window.shortened(forecast))
 
+    @property
+    def _delay(self) -> Any:
+        return 0 * span(self.window.step) if self.delay is None else span(self.delay)
+
     def _found(self, axes: tuple[Axis, ...], origins: Values, delays: Values) -> tuple[Positions, Positions]:
+        axes[1].length(self.window.step)
         inits = axes[0].newest(origins - delays)
         begun = axes[0].values[np.maximum(inits, 0)] if len(axes[0]) else origins
         steps = axes[1].find(origins[:, None] + self.window.offsets - begun[:, None])

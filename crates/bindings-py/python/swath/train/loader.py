@@ -94,6 +94,8 @@ class Loader:
         return self.share.batches(len(self.sampler), self._start, self.batch_size, self.drop_last)
 
     def __iter__(self) -> Iterator[Any]:
+        if len(self.dataset) != self.sampler.count:
+            raise InvalidError(f"wanted a dataset of {self.sampler.count} samples, found {len(self.dataset)}")
         start, epoch, batches = self._start, self.epoch, len(self)
         self._start, self._received = 0, start
         results = ahead(
@@ -106,9 +108,11 @@ class Loader:
                 samples, size, result = next(results)
                 self._waits.received(samples, size, asked_s, monotonic())
                 self._received = self.share.received(total, start, self.batch_size, batch + 1)
-                yield result
-                self._waits.returned(monotonic())
+                given = [result]
                 del result
+                # The frame of a generator that waits holds nothing of what it gave.
+                yield given.pop()
+                self._waits.returned(monotonic())
         finally:
             results.close()
         if self.epoch == epoch:

@@ -14,7 +14,6 @@ from swath.train.arrays import Draws, Positions
 from swath.train.counter import key_of
 from swath.train.dataset import Dataset
 from swath.train.permutation import Permutation
-from swath.train.reading import read_samples
 from swath.train.sources import Source
 
 SAMPLES_AT_ONCE = 16
@@ -71,7 +70,8 @@ def statistics(
     Parameters
     ----------
     dataset : Dataset
-        Whose samples count: each element as often as samples show it, decoded but not normalised.
+        Whose samples count: each element as often as samples show it, decoded but not normalised. What a
+        dropout withholds does not count.
     name : str
         The source.
     per : str, optional
@@ -85,14 +85,13 @@ def statistics(
         raise InvalidError(f"wanted samples to read, found {samples} of {len(dataset)}")
     told = dataset.sources[name]
     plain = replace(told.decoding, mean=None, std=None, axis=None, fill=None, dtype=np.dtype("f8"))
-    plain_source = replace(told, decoding=plain)
+    plain_dataset = dataset.of({name: replace(told, decoding=plain)})
     axis, indexes = _axis(told, per)
     chosen = Permutation(len(dataset), key_of(seed)).at(np.arange(min(samples, len(dataset))))
     count, mean, squares = np.zeros(len(indexes)), np.zeros(len(indexes)), np.zeros(len(indexes))
     for start in range(0, len(chosen), SAMPLES_AT_ONCE):
         numbers = chosen[start : start + SAMPLES_AT_ONCE]
-        plan = dataset.plan(dataset.samples(numbers, numbers), seed, 0)[name]
-        values = read_samples(plain_source, plan)
+        values = plain_dataset.read(plain_dataset.samples(numbers, numbers), seed, 0)[name]
         rows = (
             values.reshape(1, -1) if axis is None else np.moveaxis(values, axis, 0).reshape(len(indexes), -1)
         )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from swath.errors import InvalidError
-from swath.train.arrays import AxisIndex, Draws, Flags, Positions, Values, as_index
+from swath.train.arrays import AxisIndex, Draws, Flags, Positions, Values, as_indexes
 from swath.train.axis import Axis, span
 from swath.train.crop import Crop, Refused
 
@@ -64,7 +64,7 @@ class Observations(Crop):
             raise InvalidError("wanted observations, found an axis of none")
         first, stop = self._bounds(axes[0], origins)
         places = np.minimum(first[:, None] + np.arange(self.most), np.maximum(stop - 1, 0)[:, None])
-        return [(as_index(np.minimum(along, len(axes[0]) - 1)),) for along in places]
+        return [(entry,) for entry in as_indexes(np.minimum(places, len(axes[0]) - 1))]
 
     def present(self, axes: tuple[Axis, ...], origins: Values, draws: Draws) -> Flags:
         """See `Crop.present`."""
@@ -72,10 +72,10 @@ class Observations(Crop):
         return np.arange(self.most) < (stop - first)[:, None]
 
     def _bounds(self, axis: Axis, origins: Values) -> tuple[Positions, Positions]:
-        values = axis.values
-        if 1 < len(values) and not bool(np.all(values[:-1] <= values[1:])):
+        if not axis.is_sorted:
             raise InvalidError("wanted observations in the order of their times")
+        axis.length(self.before)
         begin, end = self.reach()
-        first = np.searchsorted(values, origins + begin, side="right")
-        stop = np.searchsorted(values, origins + end, side="right")
+        first = np.searchsorted(axis.values, origins + begin, side="right")
+        stop = np.searchsorted(axis.values, origins + end, side="right")
         return np.maximum(first, stop - self.most).astype(np.int64), stop.astype(np.int64)

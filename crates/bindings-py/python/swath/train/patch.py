@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from swath.errors import InvalidError
-from swath.train.arrays import AxisIndex, Draws, Positions, Values, as_index
+from swath.train.arrays import AxisIndex, Draws, Positions, Values, as_indexes
 from swath.train.axis import MISSING, Axis
 from swath.train.crop import Crop, Refused
 
@@ -70,8 +70,8 @@ class Patch(Crop):
         """See `Crop.indexes`."""
         firsts = self._nearest(axes[0], origins) - self.before
         if not self.wrap:
-            return [(slice(int(first), int(first) + self.size),) for first in firsts]
-        return [(as_index((first + np.arange(self.size)) % len(axes[0])),) for first in firsts]
+            return [(slice(first, first + self.size),) for first in firsts.tolist()]
+        return [(entry,) for entry in as_indexes((firsts[:, None] + np.arange(self.size)) % len(axes[0]))]
 
     def _nearest(self, axis: Axis, origins: Values) -> Positions:
         if not self.wrap or len(axis) < 2:
@@ -111,4 +111,4 @@ class Point(Crop):
 
     def indexes(self, axes: tuple[Axis, ...], origins: Values, draws: Draws) -> list[tuple[AxisIndex, ...]]:
         """See `Crop.indexes`."""
-        return [(int(position),) for position in axes[0].nearest(origins)]
+        return [(position,) for position in axes[0].nearest(origins).tolist()]

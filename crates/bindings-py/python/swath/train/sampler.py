@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,8 +43,19 @@ class Sampler(ABC):
         """Return the numbers of the samples at positions, of which any may be asked for alone."""
 
     def signature(self) -> str:
-        """Say what a saved state belongs to: a state of another order is refused."""
+        """Say what a saved state belongs to: a state of another order is refused.
+
+        Orders that are drawn by arrays, of weights for one, say which by `digest`.
+        """
         return f"{type(self).__name__} of {self.count}, {self.samples} an epoch"
+
+
+def digest(*arrays: npt.NDArray[Any]) -> str:
+    """Return a short text that tells arrays apart by their values."""
+    digested = blake2b(digest_size=8)
+    for array in arrays:
+        digested.update(np.ascontiguousarray(array).data)
+    return digested.hexdigest()
 
 
 class Sequential(Sampler):
@@ -87,6 +100,7 @@ class Weighted(Sampler):
         if not (bool(np.all(0 <= told)) and 0 < told.sum() < np.inf):
             raise InvalidError("wanted finite weights, none below 0 and one above, found others")
         self._sums = np.cumsum(told)
+        self._digest = digest(told)
 
     def at(self, seed: int, epoch: int, positions: Positions) -> Positions:
         """See `Sampler.at`."""
@@ -96,6 +110,10 @@ class Weighted(Sampler):
         last = int(np.searchsorted(self._sums, self._sums[-1]))
         numbers: Positions = np.minimum(found, last).astype(np.int64)
         return numbers
+
+    def signature(self) -> str:
+        """See `Sampler.signature`."""
+        return f"{super().signature()}, weights {self._digest}"
 
 
 class Stratified(Sampler):
@@ -130,6 +148,7 @@ class Stratified(Sampler):
         self._bounds = np.cumsum(wanted) / wanted.sum()
         self._members = np.argsort(told, kind="stable").astype(np.int64)
         self._firsts = np.cumsum(self._sizes) - self._sizes
+        self._digest = digest(told, self._bounds)
 
     def at(self, seed: int, epoch: int, positions: Positions) -> Positions:
         """See `Sampler.at`."""
@@ -141,3 +160,7 @@ class Stratified(Sampler):
         drawn = words(key_of(seed, epoch, ORDER), positions) % self._sizes[stratum].astype(np.uint64)
         numbers: Positions = self._members[self._firsts[stratum] + drawn.astype(np.int64)]
         return numbers
+
+    def signature(self) -> str:
+        """See `Sampler.signature`."""
+        return f"{super().signature()}, strata {self._digest}"

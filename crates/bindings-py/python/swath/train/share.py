@@ -11,9 +11,10 @@ import numpy as np
 from swath.errors import InvalidError
 from swath.train.arrays import Flags, Positions
 
+# Of Slurm the tasks of this step: the script of a job sees those of the whole job, and is alone all the same.
 VARIABLES = (
     ("RANK", "WORLD_SIZE"),
-    ("SLURM_PROCID", "SLURM_NTASKS"),
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
 )
 

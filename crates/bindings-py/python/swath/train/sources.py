@@ -151,7 +151,7 @@ def source(
     Parameters
     ----------
     store : swath.Group, swath.Array, xarray.Dataset, xarray.DataArray or array
-        A group, with `name` the array in it, whose coordinates are the arrays that are named as its
+        A group, with `name` the array in it, whose coordinates are the arrays beside it that are named as its
         dimensions are; or the array itself. Of xarray's objects it is what
         they hold, lazy or not, with their coordinates and as decoded by them. Other arrays are read by
         NumPy's indexing.
@@ -166,7 +166,7 @@ def source(
         How axes are cut, by dimension: `Window`, `Patch`, `Point`, `Observations`; a `Forecast` by its two,
         as ("init_time", "step").
     select : mapping of str to int, slice or sequence of int, optional
-        Positions that are taken along the other axes, channels for one.
+        Positions that are taken along the other axes, channels for one, as NumPy takes them.
     mean, std : float or sequence of floats, optional
         Elements become ``(element - mean) / std``. A sequence has a number for each index of the array along
         `per`, whatever is selected of it.
@@ -186,13 +186,15 @@ def source(
         Names, coordinates or crops do not fit the array.
     """
     array: Any = store if name is None else store[name]
+    if not hasattr(array, "shape") or not hasattr(array, "dtype"):
+        raise InvalidError(f"wanted an array, found {type(array).__name__}: name one of its arrays")
     names = _dims(array, dims)
     unknown = set(_flat(crops)) | set(select or ()) | ({per} if per else set())
     if unknown - set(names):
         raise InvalidError(
             f"wanted dimensions of {', '.join(names)}, found {', '.join(sorted(unknown - set(names)))}"
         )
-    group = store if name is not None and isinstance(store, Group) else None
+    group = _group_of(store, name)
     known = {**(labelled_coordinates(array) if is_labelled(array) else {}), **(coords or {})}
     axes = {
         dim: _axis(dim, extent, known, group)
@@ -209,7 +211,7 @@ def source(
         **steps,
     )
     cut = {(dims,) if isinstance(dims, str) else tuple(dims): crop for dims, crop in crops.items()}
-    taken = {dim: _taken(entry) for dim, entry in (select or {}).items()}
+    taken = {dim: _taken(dim, entry, array.shape[names.index(dim)]) for dim, entry in (select or {}).items()}
     return Source(array, names, axes, cut, taken, decoding)
 
 
@@ -231,6 +233,15 @@ def _dims(array: Any, dims: Sequence[str] | None) -> tuple[str, ...]:
     if len(names) != len(array.shape) or None in names or len(set(names)) != len(names):
         raise InvalidError(f"wanted a name for each of {len(array.shape)} axes as dims=, found {names}")
     return names
+
+
+def _group_of(store: Any, name: str | None) -> Group | None:
+    """Return the group that holds an array, and with it the array's coordinates."""
+    if name is None or not isinstance(store, Group):
+        return None
+    folder, _, _ = name.strip("/").rpartition("/")
+    group = store[folder] if folder else store
+    return group if isinstance(group, Group) else None
 
 
 def _axis(dim: str, extent: int, coords: Mapping[str, npt.ArrayLike], group: Group | None) -> Axis:
@@ -266,10 +277,19 @@ def _told(values: Any, per: str | None, array: Any, names: tuple[str, ...]) -> A
     return tuple(float(value) for value in values)
 
 
-def _taken(entry: Any) -> AxisIndex:
+def _taken(dim: str, entry: Any, extent: int) -> AxisIndex:
+    """Return what is taken of an axis, as positions from its beginning."""
     if isinstance(entry, slice):
-        return entry
-    return int(entry) if np.ndim(entry) == 0 else as_index(np.asarray(entry, np.int64))
+        return as_index(np.arange(extent)[entry])
+    asked = np.asarray(entry)
+    if asked.dtype == np.bool_ and asked.shape == (extent,):
+        return as_index(np.flatnonzero(asked))
+    if asked.dtype.kind not in "iu" or 1 < asked.ndim:
+        raise InvalidError(f"wanted positions of {dim} as select=, found {entry!r}")
+    if not bool(np.all((-extent <= asked) & (asked < extent))):
+        raise InvalidError(f"wanted positions below {extent} of {dim} as select=, found {entry!r}")
+    positions = np.where(asked < 0, asked + extent, asked).astype(np.int64)
+    return int(positions) if positions.ndim == 0 else as_index(positions)
 
 
 def _selected(entry: AxisIndex, extent: int) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from swath.errors import InvalidError
-from swath.train.arrays import AxisIndex, Draws, Flags, Positions, Values, as_index
+from swath.train.arrays import AxisIndex, Draws, Flags, Positions, Values, as_indexes
 from swath.train.axis import MISSING, REPEATED, Axis, span
 from swath.train.crop import Crop, Refused
 from swath.train.dropout import Dropout
@@ -72,7 +72,7 @@ class Window(Crop):
 
     def indexes(self, axes: tuple[Axis, ...], origins: Values, draws: Draws) -> list[tuple[AxisIndex, ...]]:
         """See `Crop.indexes`."""
-        return [(as_index(steps),) for steps in self._found(axes[0], origins)]
+        return [(entry,) for entry in as_indexes(self._found(axes[0], origins))]
 
     def present(self, axes: tuple[Axis, ...], origins: Values, draws: Draws) -> Flags | None:
         """See `Crop.present`."""
@@ -88,4 +88,5 @@ class Window(Crop):
         return replace(self, forecast=min(self.forecast, forecast))
 
     def _found(self, axis: Axis, origins: Values) -> Positions:
+        axis.length(self.step)
         return axis.find(origins[:, None] + self.offsets)
