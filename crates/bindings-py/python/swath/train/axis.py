@@ -48,7 +48,7 @@ class Axis:
             if self.values.size and 2**63 <= int(self.values.max()):
                 raise InvalidError(f"wanted coordinates below 2**63, found {self.values.max()}")
             self.values = self.values.astype(np.int64)
-        self.is_sorted = bool(np.all(self.values[:-1] <= self.values[1:]))
+        self.is_sorted: bool = bool(np.all(self.values[:-1] <= self.values[1:]))
         known, places, counts = np.unique(self.values, return_index=True, return_counts=True)
         sound = ~np.isnan(known) if known.dtype.kind in "fmM" else np.ones(len(known), bool)
         self._known: Values = known[sound]

@@ -36,7 +36,7 @@ class ChunkAware(Sampler):
         if buffer < 1:
             raise InvalidError(f"wanted a buffer of at least one block, found {buffer}")
         self.blocks = blocks
-        self.buffer = min(buffer, len(blocks))
+        self.buffer: int = min(buffer, len(blocks))
         self._sizes = blocks.sizes()
         self._digest = digest(*blocks.members, *blocks.firsts)
         self._known: tuple[tuple[int, int], Positions, Positions] | None = None

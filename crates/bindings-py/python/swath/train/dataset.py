@@ -58,9 +58,9 @@ class Dataset:
     ) -> None:
         if not sources:
             raise InvalidError("wanted sources, found none")
-        self.sources = dict(sources)
+        self.sources: dict[str, Source] = dict(sources)
         self.seed = seed
-        self.epoch = 0
+        self.epoch: int = 0
         self.refused: dict[str, int] = {}
         space = Space(tuple(self._groups(origins or {}, stride or {})))
         valid = [self._valid(group) for group in space.groups]
@@ -68,7 +68,7 @@ class Dataset:
         joint: list[tuple[tuple[str, ...], Flags]] = []
         for dims, allowed in (masks or {}).items():
             joint.append(((dims,) if isinstance(dims, str) else tuple(dims), np.asarray(allowed)))
-        self.space = _restricted(space, valid, joint)
+        self.space: Space = _restricted(space, valid, joint)
 
     def _groups(
         self, origins: Mapping[str | tuple[str, ...], npt.ArrayLike], stride: Mapping[str, int]

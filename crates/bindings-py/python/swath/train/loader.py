@@ -76,14 +76,14 @@ class Loader:
             raise InvalidError(f"wanted on_error 'raise' or 'skip', found {on_error!r}")
         self.dataset = dataset
         self.batch_size = batch_size
-        self.sampler = _sampler(sampler, len(dataset))
-        self.seed = seed
+        self.sampler: Sampler = _sampler(sampler, len(dataset))
+        self.seed: int = seed
         self.drop_last = drop_last
-        self.share = Share.found() if share is None else share
+        self.share: Share = Share.found() if share is None else share
         self.prefetch = prefetch
         self.transform = transform
         self.on_error = on_error
-        self.epoch = 0
+        self.epoch: int = 0
         self.errors: list[tuple[dict[str, Any], SwathError]] = []
         self._start = 0
         self._received = 0

@@ -33,7 +33,7 @@ class Sampler(ABC):
         if count < 1:
             raise InvalidError(f"wanted a dataset with samples, found {count}")
         self.count = count
-        self.samples = count if samples is None else samples
+        self.samples: int = count if samples is None else samples
 
     def __len__(self) -> int:
         return self.samples
