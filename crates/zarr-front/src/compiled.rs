@@ -74,26 +74,8 @@ impl Compiled {
             None => lengths.map(|(length, extent)| length.div_ceil((*extent).max(1))).collect(),
             Some(grid) => grid.counts(metadata.shape()),
         };
-        let mut unfolded = Unfolded {
-            chunk_shape: object_shape.clone(),
-            frame: (0..object_shape.len()).collect(),
-            codecs: Vec::new(),
-            levels: Vec::new(),
-        };
-        let data_type = metadata.data_type();
-        let elements = ShardElements { data_type, fill: metadata.fill_value().bytes() };
-        let shaped_codecs = match (metadata.rectilinear(), metadata.codecs()) {
-            (Some(_), ArrayCodecs::Sharding(sharding)) => {
-                unfolded.codecs = whole_shard_codecs(sharding, &object_shape, elements)?;
-                let (sharding, fill) = (sharding.clone(), elements.fill.into());
-                Some(ShapedCodecs::Shards { sharding, data_type: data_type.clone(), fill })
-            }
-            (_, codecs) => {
-                unfolded.unfold(codecs, elements)?;
-                None
-            }
-        };
-        let Unfolded { chunk_shape, codecs, mut levels, .. } = unfolded;
+        let shards = whole_shards(metadata);
+        let Unfolded { chunk_shape, codecs, mut levels, .. } = Unfolded::new(metadata, shards.as_ref())?;
         let chunks_per_object: Vec<u64> =
             object_shape.iter().zip(&chunk_shape).map(|(object, chunk)| object / (*chunk).max(1)).collect();
         if cell_count(&chunks_per_object).is_none() {
@@ -105,7 +87,7 @@ impl Compiled {
         let elements = metadata.data_type().variable();
         let ChunkChains { chain, variable } = chunk_chains(&codecs, &chunk_shape, element, elements)?;
         let shaped = metadata.rectilinear().map(|grid| {
-            let codecs = shaped_codecs.unwrap_or_else(|| ShapedCodecs::Same(codecs.clone()));
+            let codecs = shards.unwrap_or_else(|| ShapedCodecs::Same(codecs.clone()));
             Arc::new(ShapedChains::new(grid.clone(), objects.clone(), codecs, (element, elements)))
         });
         if let Some(variable) = elements {
@@ -173,6 +155,15 @@ impl Compiled {
             *origin = origin.saturating_mul(*chunks);
         }
     }
+}
+
+/// What takes shards apart that differ in shape; `None` of any other array.
+fn whole_shards(metadata: &ArrayMetadata) -> Option<ShapedCodecs> {
+    let (ArrayCodecs::Sharding(sharding), Some(_)) = (metadata.codecs(), metadata.rectilinear()) else {
+        return None;
+    };
+    let (sharding, data_type) = (sharding.clone(), metadata.data_type().clone());
+    Some(ShapedCodecs::Shards { sharding, data_type, fill: metadata.fill_value().bytes().into() })
 }
 
 /// Fields of a structure have units of several sizes, which no codec swaps.
@@ -252,6 +243,25 @@ struct Unfolded {
 }
 
 impl Unfolded {
+    /// All levels of an array's codecs; none of shards that are decoded whole, by `whole`.
+    fn new(metadata: &ArrayMetadata, whole: Option<&ShapedCodecs>) -> Result<Unfolded, Error> {
+        let object_shape = metadata.chunk_shape().to_vec();
+        let mut unfolded = Unfolded {
+            frame: (0..object_shape.len()).collect(),
+            chunk_shape: object_shape,
+            codecs: Vec::new(),
+            levels: Vec::new(),
+        };
+        match whole {
+            Some(whole) => unfolded.codecs = whole.of(&unfolded.chunk_shape)?.into_owned(),
+            None => {
+                let (data_type, fill) = (metadata.data_type(), metadata.fill_value().bytes());
+                unfolded.unfold(metadata.codecs(), ShardElements { data_type, fill })?;
+            }
+        }
+        Ok(unfolded)
+    }
+
     fn unfold(&mut self, codecs: &ArrayCodecs, elements: ShardElements<'_>) -> Result<(), Error> {
         let sharding = match codecs {
             ArrayCodecs::Chain(codecs) => {

@@ -155,7 +155,8 @@ fn number(bytes: &[u8], at: u64, width: u64) -> Option<u64> {
     Some(found.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
-#[cfg(all(test, feature = "icechunk"))]
+#[cfg(test)]
+#[cfg(feature = "icechunk")]
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
