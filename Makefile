@@ -52,8 +52,9 @@ test-xarray: $(VENV)/.wheel $(VENV)/.xarray-requirements ## xarray's own tests o
 	PYTHONPATH=scripts $(VENV_PYTHON) -m pytest -p xarray_suite -o addopts= -o xfail_strict=false -W ignore -q \
 		--pyargs xarray.tests.test_backends xarray.tests.test_backends_datatree -k 'zarr and not Region' $(XARRAY_FLAGS)
 
-test-train: $(VENV)/.wheel $(VENV)/.train-requirements ## PyTorch's DataLoader with workers of every kind (installs PyTorch: 5 GB)
-	SWATH_LOADER_RUNS=$${SWATH_LOADER_RUNS:-12} $(VENV_PYTHON) -m pytest crates/bindings-py/tests/test_loaders.py
+test-train: $(VENV)/.wheel $(VENV)/.train-requirements ## PyTorch's DataLoader with workers of every kind, and batches of tensors (installs PyTorch: 5 GB)
+	SWATH_LOADER_RUNS=$${SWATH_LOADER_RUNS:-12} $(VENV_PYTHON) -m pytest \
+		crates/bindings-py/tests/test_loaders.py crates/bindings-py/tests/test_train_torch.py
 
 test-cloud: ## every test of cloud reads, against every server (installs the Azure emulator: needs npm)
 	scripts/install-azurite

@@ -4,6 +4,7 @@ import itertools
 import pickle
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from swath import train
 
+# Arrays, whether torch is installed or not.
+Loader = partial(train.Loader, to="numpy")
 HOURS = 40
 HOUR = np.timedelta64(1, "h")
 START = np.datetime64("2020-01-01", "ns")
@@ -213,14 +216,14 @@ def small(group):
 
 
 def test_prefetch_changes_nothing(small):
-    wanted = samples_of(train.Loader(small, 4, seed=3, prefetch=0))
+    wanted = samples_of(Loader(small, 4, seed=3, prefetch=0))
     assert sum(len(numbers) for numbers, _ in wanted) == len(small)
     for prefetch in (1, 3, 50):
-        assert_same(samples_of(train.Loader(small, 4, seed=3, prefetch=prefetch)), wanted)
+        assert_same(samples_of(Loader(small, 4, seed=3, prefetch=prefetch)), wanted)
 
 
 def test_epochs_differ_and_come_again(small):
-    loader = train.Loader(small, 4, seed=3)
+    loader = Loader(small, 4, seed=3)
     first, second = samples_of(loader), samples_of(loader)
     assert loader.epoch == 2
     assert [numbers for numbers, _ in first] != [numbers for numbers, _ in second]
@@ -236,13 +239,11 @@ def test_epochs_differ_and_come_again(small):
     prefetch=st.integers(0, 3),
 )
 def test_a_resume_goes_on_where_it_was(small, batch_size, taken, worlds, prefetch):
-    order = [
-        number for numbers, _ in samples_of(train.Loader(small, 1, seed=9, prefetch=0)) for number in numbers
-    ]
+    order = [number for numbers, _ in samples_of(Loader(small, 1, seed=9, prefetch=0)) for number in numbers]
     before, after = worlds
     states, seen = [], []
     for rank in range(before):
-        loader = train.Loader(small, batch_size, seed=9, share=train.Share(rank, before), prefetch=prefetch)
+        loader = Loader(small, batch_size, seed=9, share=train.Share(rank, before), prefetch=prefetch)
         batches = iter(loader)
         for _ in range(min(taken, len(loader))):
             seen += list(next(batches).samples.positions)
@@ -253,7 +254,7 @@ def test_a_resume_goes_on_where_it_was(small, batch_size, taken, worlds, prefetc
     assert set(range(received)) == set(seen)
     left = []
     for rank in range(after):
-        loader = train.Loader(small, 3, seed=0, share=train.Share(rank, after), prefetch=prefetch)
+        loader = Loader(small, 3, seed=0, share=train.Share(rank, after), prefetch=prefetch)
         loader.load_state_dict(states[0])
         if received == len(order):
             assert loader.epoch == 1
@@ -265,25 +266,25 @@ def test_a_resume_goes_on_where_it_was(small, batch_size, taken, worlds, prefetc
 
 
 def test_states_of_other_orders_are_refused(small):
-    loader = train.Loader(small, 4)
+    loader = Loader(small, 4)
     with pytest.raises(swath.InvalidError, match="Sequential"):
-        loader.load_state_dict(train.Loader(small, 4, sampler="sequential").state_dict())
+        loader.load_state_dict(Loader(small, 4, sampler="sequential").state_dict())
 
 
 def test_batches_are_distinct(small):
-    batches = list(train.Loader(small, 3, prefetch=2))
+    batches = list(Loader(small, 3, prefetch=2))
     arrays = [batch["image"] for batch in batches]
     assert not any(np.shares_memory(one, other) for one, other in itertools.pairwise(arrays))
     assert_same(
         [(tuple(batch.samples.numbers), batch) for batch in batches],
-        samples_of(train.Loader(small, 3, prefetch=0)),
+        samples_of(Loader(small, 3, prefetch=0)),
     )
 
 
 def test_a_loop_that_stops_early_leaves_nothing_behind(small):
     import threading
 
-    loader = train.Loader(small, 2, prefetch=3)
+    loader = Loader(small, 2, prefetch=3)
     batches = iter(loader)
     next(batches)
     batches.close()
@@ -294,7 +295,7 @@ def test_a_loop_that_stops_early_leaves_nothing_behind(small):
 
 
 def test_transforms_and_counts(small):
-    loader = train.Loader(small, 4, transform=lambda batch: batch["image"].sum(), drop_last=True)
+    loader = Loader(small, 4, transform=lambda batch: batch["image"].sum(), drop_last=True)
     assert len(list(loader)) == len(small) // 4
     counts = loader.stats()
     assert counts["batches"] == len(small) // 4 == sum(counts["waits"])
@@ -303,7 +304,7 @@ def test_transforms_and_counts(small):
 
 
 def test_a_report_shows_waits(small, tmp_path):
-    loader = train.Loader(small, 4)
+    loader = Loader(small, 4)
     loader.report(tmp_path / "empty.html")
     assert "No batch came yet" in (tmp_path / "empty.html").read_text()
     for _ in loader:
@@ -382,9 +383,9 @@ def test_late_sources_are_withheld(group):
     crops = {"time": train.Window("1h", history=3, forecast=1, dropout=train.Dropout(0.5, ("1h", "2h")))}
     late = train.Dataset({"image": train.source(group, "image", crops=crops)})
     plain = train.Dataset({"image": train.source(group, "image", crops={"time": train.Window("1h", 3, 1)})})
-    loader = train.Loader(late, len(late), sampler="sequential", seed=1)
+    loader = Loader(late, len(late), sampler="sequential", seed=1)
     (batch,) = loader
-    (whole,) = train.Loader(plain, len(plain), sampler="sequential")
+    (whole,) = Loader(plain, len(plain), sampler="sequential")
     gone = np.isnan(batch["image"]).all(axis=(2, 3, 4))
     # The newest step is withheld where it is late by an hour, the two newest by two; what is ahead never is.
     counts = [
@@ -493,7 +494,7 @@ def broken(tmp_path):
 
 def test_a_bad_chunk_raises_with_its_place(broken):
     _, dataset = broken
-    loader = train.Loader(dataset, 2, sampler="sequential", prefetch=3)
+    loader = Loader(dataset, 2, sampler="sequential", prefetch=3)
     with pytest.raises(swath.CorruptError, match="c/3/0") as caught:
         list(loader)
     assert "source 'a'" in caught.value.__notes__[0]
@@ -502,7 +503,7 @@ def test_a_bad_chunk_raises_with_its_place(broken):
 
 def test_bad_samples_are_skipped_where_asked(broken):
     values, dataset = broken
-    loader = train.Loader(dataset, 4, sampler="sequential", on_error="skip")
+    loader = Loader(dataset, 4, sampler="sequential", on_error="skip")
     found = {
         int(number): array
         for batch in loader

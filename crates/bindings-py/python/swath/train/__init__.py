@@ -2,7 +2,7 @@
 
 A `Dataset` is sources (`source`: an array, how it is cut, how it is converted) and origins at which all of
 them can be cut; a `Loader` gives its samples in batches, in an order that is a pure function of seed and
-epoch, read ahead in this process. Needs nothing but NumPy.
+epoch, read ahead in this process, as tensors where torch is installed. Needs nothing but NumPy.
 """
 
 from swath.train.axis import Axis
@@ -23,6 +23,7 @@ from swath.train.sampler import Random, Sampler, Sequential, Stratified, Weighte
 from swath.train.share import Share
 from swath.train.sources import Source, source
 from swath.train.splits import Splits
+from swath.train.tensors import collate
 from swath.train.window import Window
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "Weighted",
     "Window",
     "blocks_of",
+    "collate",
     "explain",
     "source",
     "statistics",

@@ -62,3 +62,19 @@ class Batch(dict[str, Any]):
     def sample(self, place: int) -> dict[str, Values]:
         """Return one sample: views of the batch's arrays."""
         return {name: array[place] for name, array in self.items()}
+
+
+class Fetched(list[dict[str, Values]]):
+    """The samples of a batch that was read at once, as views of its arrays.
+
+    Attributes
+    ----------
+    batch : Batch
+        The batch itself, which `swath.train.collate` takes in place of the views.
+    """
+
+    batch: Batch
+
+    def __init__(self, batch: Batch, count: int) -> None:
+        super().__init__(batch.sample(place) for place in range(count))
+        self.batch = batch

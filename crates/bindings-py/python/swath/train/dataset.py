@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +12,10 @@ import numpy.typing as npt
 from swath.errors import InvalidError
 from swath.train.arrays import AxisIndex, Draws, Flags, Positions, Values
 from swath.train.axis import Axis
-from swath.train.batch import Batch, Samples
+from swath.train.batch import Batch, Fetched, Samples
 from swath.train.counter import key_of, stream, uniform
 from swath.train.crop import Crop
+from swath.train.memory import NewArrays, Outputs
 from swath.train.patch import Patch
 from swath.train.reading import read_samples, withhold
 from swath.train.sources import Source
@@ -155,8 +157,21 @@ class Dataset:
         if asked.size and not (0 <= int(asked.min()) and int(asked.max()) < len(self)):
             # IndexError is how Python's iteration over what has no __iter__ ends.
             raise IndexError(f"wanted samples below {len(self)}, found {list(numbers)}")
-        batch = self.read(self.samples(asked, asked), self.seed, self.epoch)
-        return [batch.sample(place) for place in range(len(asked))]
+        return Fetched(self.read(self.samples(asked, asked), self.seed, self.epoch), len(asked))
+
+    def dataloader(self, **options: Any) -> Any:
+        """Return a torch DataLoader of the samples, which takes batches as they were read.
+
+        Parameters
+        ----------
+        **options
+            As ``torch.utils.data.DataLoader`` has them; ``collate_fn`` is `swath.train.collate` by default.
+        """
+        from torch.utils.data import DataLoader
+
+        from swath.train.tensors import collate
+
+        return DataLoader(self, **{"collate_fn": collate, **options})
 
     def samples(self, numbers: Positions, positions: Positions, padding: Flags | None = None) -> Samples:
         """Say which samples numbers stand for, at positions of an epoch."""
@@ -170,25 +185,40 @@ class Dataset:
             for name, source in self.sources.items()
         }
 
-    def read(self, samples: Samples, seed: int, epoch: int) -> Batch:
+    def read(
+        self, samples: Samples, seed: int, epoch: int, outputs: Mapping[str, Outputs] | None = None
+    ) -> Batch:
         """Read samples, each source at once.
+
+        Parameters
+        ----------
+        samples : Samples
+            Which.
+        seed, epoch : int
+            What dropout is drawn by.
+        outputs : mapping of str to Outputs, optional
+            Where to, by source; new NumPy arrays by default.
 
         Raises
         ------
         SwathError
             Something could not be read: as `swath.Array.read_many`; a note names the source.
         """
-        arrays: dict[str, Values] = {}
+        batch = Batch({}, samples)
         for name, indexes in self.plan(samples, seed, epoch).items():
             source = self.sources[name]
+            output = NewArrays() if outputs is None else outputs[name]
+            array, batch[name] = output.take(
+                (len(samples), *source.sample_shape), np.dtype(source.decoding.dtype)
+            )
             try:
-                arrays[name] = read_samples(source, indexes)
+                read_samples(source, indexes, array)
             except Exception as error:
                 error.add_note(f"while reading {len(indexes)} samples of the source {name!r}")
                 raise
             absent = source.absent(samples.origins, _draws(name, samples, seed, epoch))
-            withhold(arrays[name], absent, source.decoding.fill)
-        return Batch(arrays, samples)
+            withhold(array, absent, source.decoding.fill)
+        return batch
 
 
 def _draws(name: str, samples: Samples, seed: int, epoch: int) -> Draws:

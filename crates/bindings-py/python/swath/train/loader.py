@@ -15,9 +15,11 @@ from swath.errors import InvalidError, SwathError
 from swath.train.ahead import ahead
 from swath.train.batch import Batch
 from swath.train.dataset import Dataset
+from swath.train.memory import Outputs
 from swath.train.report import page
 from swath.train.sampler import Random, Sampler, Sequential
 from swath.train.share import Share
+from swath.train.tensors import chosen
 from swath.train.waits import Waits
 
 STATE_VERSION = 1
@@ -48,10 +50,15 @@ class Loader:
     share : Share, optional
         Which rank this is; by default what torch.distributed or the environment says.
     prefetch : int, default 2
-        How many batches are read ahead; 0 reads each as it is asked for. Memory is that of so many batches,
-        and of those that the caller holds.
+        How many batches are read ahead; 0 reads each as it is asked for. Memory is that of so many batches
+        and two more, and of those beyond that the caller holds.
     transform : callable, optional
         Called with each `Batch`, on the threads that read; what it returns is what comes.
+    to : 'auto', 'numpy', 'torch' or a device, default 'auto'
+        What batches hold: NumPy arrays; tensors, which are in pinned memory where CUDA is there; or tensors
+        on a device, such as "cuda" or "cuda:1", copied ahead of the loop on a stream of their own, once
+        `transform` was called. 'auto' is tensors where torch is installed, and arrays else. Memory is used
+        again once nobody holds an array or tensor of it, nor a view.
     on_error : {'raise', 'skip'}, default 'raise'
         Whether a sample that cannot be read ends the epoch, or is left out of its batch and counted: see
         `errors` and `stats`.
@@ -68,6 +75,7 @@ class Loader:
         share: Share | None = None,
         prefetch: int = 2,
         transform: Callable[[Batch], Any] | None = None,
+        to: Any = "auto",
         on_error: Literal["raise", "skip"] = "raise",
     ) -> None:
         if batch_size < 1 or prefetch < 0:
@@ -82,6 +90,9 @@ class Loader:
         self.share: Share = Share.found() if share is None else share
         self.prefetch = prefetch
         self.transform = transform
+        # Those of the batches that are read ahead, and two that the loop holds.
+        self._new_outputs, self._device = chosen(to, prefetch + 2)
+        self._outputs: dict[str, Outputs] = {}
         self.on_error = on_error
         self.epoch: int = 0
         self.errors: list[tuple[dict[str, Any], SwathError]] = []
@@ -96,6 +107,8 @@ class Loader:
     def __iter__(self) -> Iterator[Any]:
         if len(self.dataset) != self.sampler.count:
             raise InvalidError(f"wanted a dataset of {self.sampler.count} samples, found {len(self.dataset)}")
+        for name in self.dataset.sources:
+            self._outputs.setdefault(name, self._new_outputs())
         start, epoch, batches = self._start, self.epoch, len(self)
         self._start, self._received = 0, start
         results = ahead(
@@ -108,7 +121,7 @@ class Loader:
                 samples, size, result = next(results)
                 self._waits.received(samples, size, asked_s, monotonic())
                 self._received = self.share.received(total, start, self.batch_size, batch + 1)
-                given = [result]
+                given = [result if self._device is None else result.received()]
                 del result
                 # The frame of a generator that waits holds nothing of what it gave.
                 yield given.pop()
@@ -170,7 +183,7 @@ class Loader:
         numbers = self.sampler.at(seed, epoch, positions)
         samples = dataset.samples(numbers, positions, padding)
         try:
-            read = dataset.read(samples, seed, epoch)
+            read = dataset.read(samples, seed, epoch, self._outputs)
         except SwathError:
             if self.on_error == "raise":
                 raise
@@ -181,9 +194,10 @@ class Loader:
             if len(kept) == 0:
                 raise
             self._waits.skipped(len(samples) - len(kept))
-            read = dataset.read(samples.taken(kept), seed, epoch)
+            read = dataset.read(samples.taken(kept), seed, epoch, self._outputs)
         held = 0 if read.samples is None else len(read.samples)
-        return held, read.nbytes, read if self.transform is None else self.transform(read)
+        size, result = read.nbytes, read if self.transform is None else self.transform(read)
+        return held, size, result if self._device is None else self._device.send(result)
 
     def _reads(self, dataset: Dataset, seed: int, epoch: int, samples: Any, place: int) -> bool:
         alone = samples.taken(np.array([place]))

@@ -15,8 +15,8 @@ from swath.train.sources import Source
 type Index = tuple[AxisIndex, ...]
 
 
-def read_samples(source: Source, indexes: list[Index]) -> Values:
-    """Read what indexes select, converted and stacked: (samples, ...).
+def read_samples(source: Source, indexes: list[Index], out: Values) -> None:
+    """Read what indexes select, converted and stacked, into an array of shape (samples, ...).
 
     Of a swath array it is one `read_many`: a chunk that several samples share is read and decoded once. Of
     any other array samples are converted by NumPy, and are read one by one but for xarray's.
@@ -24,14 +24,15 @@ def read_samples(source: Source, indexes: list[Index]) -> Values:
     if isinstance(source.array, Array):
         is_listed = any(isinstance(entry, list) for index in indexes for entry in index)
         by: Any = "orthogonal" if is_listed else "index"
-        read: Values = source.array.read_many(indexes, by=by, **source.decoding.options())
-        return read
+        source.array.read_many(indexes, out, by=by, **source.decoding.options())
+        return
     if is_labelled(source.array):
         stored = read_labelled(source.array, indexes)
     else:
         stored = [selected(source.array, index) for index in indexes]
     apply = source.decoding.apply
-    return np.stack([apply(values, index) for values, index in zip(stored, indexes, strict=True)])
+    for place, (values, index) in enumerate(zip(stored, indexes, strict=True)):
+        out[place] = apply(values, index)
 
 
 def selected(array: Any, index: Index) -> Values:
