@@ -171,7 +171,9 @@ class Dataset:
 
         from swath.train.tensors import collate
 
-        return DataLoader(self, **{"collate_fn": collate, **options})
+        # Torch's own class of datasets would have to be a base for its types; it wants no more than methods.
+        samples: Any = self
+        return DataLoader(samples, **{"collate_fn": collate, **options})
 
     def samples(self, numbers: Positions, positions: Positions, padding: Flags | None = None) -> Samples:
         """Say which samples numbers stand for, at positions of an epoch."""
