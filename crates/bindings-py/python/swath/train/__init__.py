@@ -12,30 +12,38 @@ from swath.train.chunk_aware import ChunkAware
 from swath.train.crop import Crop
 from swath.train.dataset import Dataset
 from swath.train.dropout import Dropout
-from swath.train.explanation import SourceCost, explain
+from swath.train.explanation import Explanation, SourceCost, explain
 from swath.train.forecast import Forecast
 from swath.train.loader import Loader
+from swath.train.medium import MEDIA, Medium
 from swath.train.moments import Statistics, statistics
 from swath.train.observations import Observations
 from swath.train.patch import Patch, Point
 from swath.train.permutation import Permutation
 from swath.train.sampler import Random, Sampler, Sequential, Stratified, Weighted
 from swath.train.share import Share
+from swath.train.simulation import Described, Simulated, simulate
 from swath.train.sources import Source, source
 from swath.train.splits import Splits
+from swath.train.suited import Layout
 from swath.train.tensors import collate
 from swath.train.window import Window
 
 __all__ = [
+    "MEDIA",
     "Axis",
     "Batch",
     "Blocks",
     "ChunkAware",
     "Crop",
     "Dataset",
+    "Described",
     "Dropout",
+    "Explanation",
     "Forecast",
+    "Layout",
     "Loader",
+    "Medium",
     "Observations",
     "Patch",
     "Permutation",
@@ -45,6 +53,7 @@ __all__ = [
     "Samples",
     "Sequential",
     "Share",
+    "Simulated",
     "Source",
     "SourceCost",
     "Splits",
@@ -55,6 +64,7 @@ __all__ = [
     "blocks_of",
     "collate",
     "explain",
+    "simulate",
     "source",
     "statistics",
 ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -12,8 +14,16 @@ from swath.errors import InvalidError
 from swath.train.arrays import AxisIndex, Positions
 from swath.train.counter import key_of
 from swath.train.dataset import Dataset
+from swath.train.labelled import is_labelled
+from swath.train.medium import Medium, medium_of
 from swath.train.permutation import Permutation
 from swath.train.sources import Source
+from swath.train.suited import Layout, suited
+
+type Index = tuple[AxisIndex, ...]
+
+# What a core is assumed to decode where nothing better is known.
+DECODED_PER_S = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +37,21 @@ class SourceCost:
     bytes_decoded : float
         Bytes of the chunks that hold them.
     chunks : float
-        How many chunks that is.
+        How many chunks that is: requests, where none are merged.
     objects : float
         In how many stored objects these lie: shards, or the chunks themselves.
+    layout : Layout
+        Chunks and shards that would suit these samples.
+    is_evaluated : bool
+        Whether xarray computes it anew for each batch, so that what is read for it is not known.
     """
 
     bytes_wanted: float
     bytes_decoded: float
     chunks: float
     objects: float
+    layout: Layout
+    is_evaluated: bool = False
 
     @property
     def amplification(self) -> float:
@@ -43,11 +59,71 @@ class SourceCost:
         return self.bytes_decoded / self.bytes_wanted if self.bytes_wanted else 0.0
 
 
-def explain(dataset: Dataset, samples: int = 64, seed: int = 0) -> dict[str, SourceCost]:
+@dataclass(frozen=True)
+class Explanation(Mapping[str, SourceCost]):
+    """What a sample needs, by source, and how many samples a second come of that.
+
+    Attributes
+    ----------
+    sources : mapping of str to SourceCost
+        What one sample needs of each source.
+    medium : Medium
+        The medium that is assumed.
+    reads_samples_per_s, decodes_samples_per_s : float
+        Samples a second that the medium reads, and that the cores decode.
+    """
+
+    sources: Mapping[str, SourceCost]
+    medium: Medium
+    reads_samples_per_s: float
+    decodes_samples_per_s: float
+
+    @property
+    def samples_per_s(self) -> float:
+        """Samples a second that can be expected."""
+        return min(self.reads_samples_per_s, self.decodes_samples_per_s)
+
+    @property
+    def bound_by(self) -> str:
+        """What bounds it: "reading" or "decoding"."""
+        return "reading" if self.reads_samples_per_s < self.decodes_samples_per_s else "decoding"
+
+    def __getitem__(self, name: str) -> SourceCost:
+        return self.sources[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.sources)
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def __str__(self) -> str:
+        """Return a text for people."""
+        lines = []
+        for name, cost in self.sources.items():
+            lines.append(
+                f"{name}: {cost.bytes_wanted / 1e6:.3g} MB a sample of {cost.bytes_decoded / 1e6:.3g} MB in "
+                f"{cost.chunks:.3g} chunks of {cost.objects:.3g} objects ({cost.amplification:.3g} times); "
+                f"{cost.layout} would suit" + ("; evaluated by xarray" if cost.is_evaluated else "")
+            )
+        rates = f"{self.samples_per_s:.3g} samples/s from {self.medium.name}, bound by {self.bound_by}"
+        return "\n".join([*lines, f"expected: {rates}"])
+
+
+def explain(
+    dataset: Dataset,
+    samples: int = 64,
+    seed: int = 0,
+    *,
+    medium: Medium | str = "page cache",
+    cores: int = 1,
+    decoded_per_s: float = DECODED_PER_S,
+    ratio: float = 1.0,
+) -> Explanation:
     """Say what a sample needs of each source, by some samples at random; nothing is read.
 
     Chunks are counted whole, each as large as the grid says, and for each sample by itself: samples of a
-    batch that share some need less.
+    batch that share some need less, as `Loader.explain` counts.
 
     Parameters
     ----------
@@ -57,28 +133,75 @@ def explain(dataset: Dataset, samples: int = 64, seed: int = 0) -> dict[str, Sou
         How many are looked at.
     seed : int, default 0
         Which.
+    medium : Medium or str, default "page cache"
+        What they are read from: a name of `swath.train.MEDIA`, whose figures are assumed, or known ones.
+    cores : int, default 1
+        How many cores decode.
+    decoded_per_s : float, default 1e9
+        Bytes that each of them decodes a second.
+    ratio : float, default 1
+        How many times smaller chunks are stored than decoded.
     """
     if samples < 1 or len(dataset) == 0:
         raise InvalidError(f"wanted samples to look at, found {samples} of {len(dataset)}")
     chosen = Permutation(len(dataset), key_of(seed)).at(np.arange(min(samples, len(dataset))))
-    plans = dataset.plan(dataset.samples(chosen, chosen), seed, 0)
-    return {name: _cost(dataset.sources[name], indexes) for name, indexes in plans.items()}
+    plan = dataset.plan(dataset.samples(chosen, chosen), seed, 0)
+    plans = [{name: [indexes[place]] for name, indexes in plan.items()} for place in range(len(chosen))]
+    return explained(dataset, plans, medium_of(medium), cores * decoded_per_s, ratio)
 
 
-def _cost(source: Source, indexes: list[tuple[AxisIndex, ...]]) -> SourceCost:
+def explained(
+    dataset: Dataset,
+    plans: Sequence[Mapping[str, list[Index]]],
+    medium: Medium,
+    decoded_per_s: float,
+    ratio: float,
+) -> Explanation:
+    """Say what samples need that are read in batches as plans have them."""
+    sources = {
+        name: _cost(source, [plan[name] for plan in plans], medium)
+        for name, source in dataset.sources.items()
+    }
+    chunks = sum(cost.chunks for cost in sources.values())
+    size = sum(cost.bytes_decoded for cost in sources.values())
+    return Explanation(
+        sources,
+        medium,
+        medium.rate(chunks, size / ratio),
+        decoded_per_s / size if size else float("inf"),
+    )
+
+
+def _cost(source: Source, batches: Sequence[list[Index]], medium: Medium) -> SourceCost:
     array: Any = source.array
     chunks, shards = source.chunks, source.objects
     size = np.dtype(array.dtype).itemsize
-    wanted = read = counted = objects = 0
-    for index in indexes:
-        along = [_positions(entry, extent) for entry, extent in zip(index, array.shape, strict=True)]
-        wanted += prod(len(positions) for positions in along) * size
-        touched = prod(len(np.unique(at // length)) for at, length in zip(along, chunks, strict=True))
-        counted += touched
-        read += touched * prod(chunks) * size
-        objects += prod(len(np.unique(at // length)) for at, length in zip(along, shards, strict=True))
-    count = len(indexes)
-    return SourceCost(wanted / count, read / count, counted / count, objects / count)
+    wanted = read = counted = objects = count = 0
+    for indexes in batches:
+        count += len(indexes)
+        touched, held = set(), set()
+        for index in indexes:
+            along = [_positions(entry, extent) for entry, extent in zip(index, array.shape, strict=True)]
+            wanted += prod(len(positions) for positions in along) * size
+            touched |= _touched(along, chunks)
+            held |= _touched(along, shards)
+        counted += len(touched)
+        objects += len(held)
+        read += len(touched) * prod(chunks) * size
+    return SourceCost(
+        wanted / count,
+        read / count,
+        counted / count,
+        objects / count,
+        suited(source, medium),
+        is_labelled(array),
+    )
+
+
+def _touched(along: list[Positions], lengths: tuple[int, ...]) -> set[tuple[int, ...]]:
+    """Return the grid's cells that hold positions along each axis."""
+    cells = [np.unique(at // length).tolist() for at, length in zip(along, lengths, strict=True)]
+    return set(product(*cells))
 
 
 def _positions(entry: AxisIndex, extent: int) -> Positions:

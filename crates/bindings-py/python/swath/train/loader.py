@@ -15,7 +15,10 @@ from swath.errors import InvalidError, SwathError
 from swath.train.ahead import ahead
 from swath.train.batch import Batch
 from swath.train.dataset import Dataset
+from swath.train.explanation import DECODED_PER_S, Explanation, explained
+from swath.train.medium import Medium, medium_of
 from swath.train.memory import Outputs
+from swath.train.progress import Line
 from swath.train.report import page
 from swath.train.sampler import Random, Sampler, Sequential
 from swath.train.share import Share
@@ -62,6 +65,8 @@ class Loader:
     on_error : {'raise', 'skip'}, default 'raise'
         Whether a sample that cannot be read ends the epoch, or is left out of its batch and counted: see
         `errors` and `stats`.
+    progress : bool or callable, default False
+        Whether a line on stderr says about once a second how it goes; or what is called with that line.
     """
 
     def __init__(
@@ -77,6 +82,7 @@ class Loader:
         transform: Callable[[Batch], Any] | None = None,
         to: Any = "auto",
         on_error: Literal["raise", "skip"] = "raise",
+        progress: bool | Callable[[str], object] = False,
     ) -> None:
         if batch_size < 1 or prefetch < 0:
             raise InvalidError(f"wanted 1 <= batch_size and 0 <= prefetch, found {batch_size} and {prefetch}")
@@ -99,6 +105,7 @@ class Loader:
         self._start = 0
         self._received = 0
         self._waits = Waits()
+        self._line = Line(progress)
 
     def __len__(self) -> int:
         """Return how many batches the next iteration has."""
@@ -121,6 +128,7 @@ class Loader:
                 samples, size, result = next(results)
                 self._waits.received(samples, size, asked_s, monotonic())
                 self._received = self.share.received(total, start, self.batch_size, batch + 1)
+                self._line.tell(epoch, batch + 1, batches, self.stats)
                 given = [result if self._device is None else result.received()]
                 del result
                 # The frame of a generator that waits holds nothing of what it gave.
@@ -163,12 +171,37 @@ class Loader:
         if len(self) == 0:
             self.set_epoch(self.epoch + 1)
 
+    def explain(
+        self,
+        batches: int = 4,
+        *,
+        medium: Medium | str = "page cache",
+        cores: int = 1,
+        decoded_per_s: float = DECODED_PER_S,
+        ratio: float = 1.0,
+    ) -> Explanation:
+        """Say what a sample needs of each source in this order and in batches of this size; nothing is read.
+
+        As `swath.train.explain`, but a chunk that several samples of a batch share counts once.
+        """
+        plans = []
+        for batch in range(min(batches, len(self))):
+            positions, padding = self.share.positions(
+                len(self.sampler), self._start, self.batch_size, batch, self.drop_last
+            )
+            numbers = self.sampler.at(self.seed, self.epoch, positions)
+            samples = self.dataset.samples(numbers, positions, padding)
+            plans.append(self.dataset.plan(samples, self.seed, self.epoch))
+        if not plans:
+            raise InvalidError("wanted batches to look at, found none")
+        return explained(self.dataset, plans, medium_of(medium), cores * decoded_per_s, ratio)
+
     def stats(self) -> dict[str, Any]:
         """Return what came so far, all rates and times of this process by its own clock.
 
         `batches`, `samples` and `bytes` that came, samples `skipped`, seconds `waited_s` for batches and
-        `trained_s` on them, `longest_wait_s`, `samples_per_s` and `bytes_per_s` over both together, and
-        `waits`, how many took less than 1, 2, 4, ... microseconds.
+        `trained_s` on them, `longest_wait_s`, `p99_wait_s` of the last 1,000 batches, `samples_per_s` and
+        `bytes_per_s` over both together, and `waits`, how many took less than 1, 2, 4, ... microseconds.
         """
         return self._waits.told()
 

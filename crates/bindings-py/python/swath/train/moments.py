@@ -15,6 +15,7 @@ from swath.train.counter import key_of
 from swath.train.dataset import Dataset
 from swath.train.permutation import Permutation
 from swath.train.sources import Source
+from swath.train.splits import Splits
 
 SAMPLES_AT_ONCE = 16
 
@@ -61,9 +62,15 @@ class Statistics:
 
 
 def statistics(
-    dataset: Dataset, name: str, *, per: str | None = None, samples: int = 1024, seed: int = 0
+    dataset: Dataset,
+    name: str,
+    *,
+    per: str | None = None,
+    split: tuple[Splits, str] | None = None,
+    samples: int = 1024,
+    seed: int = 0,
 ) -> Statistics:
-    """Compute what normalising a source needs, from random samples of a dataset.
+    """Compute what normalising a source needs, from random samples of a dataset, or of one split of it.
 
     Give it the training split: what is seen of the other splits then is nothing.
 
@@ -76,11 +83,14 @@ def statistics(
         The source.
     per : str, optional
         The dimension whose every index has numbers of its own; it must not be cut.
+    split : (Splits, str), optional
+        The split whose samples count, as of `Dataset.split`.
     samples : int, default 1024
         How many samples are read, all of them where the dataset has fewer.
     seed : int, default 0
         Which.
     """
+    dataset = dataset if split is None else dataset.split(*split)
     if samples < 1 or len(dataset) == 0:
         raise InvalidError(f"wanted samples to read, found {samples} of {len(dataset)}")
     told = dataset.sources[name]

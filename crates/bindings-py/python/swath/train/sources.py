@@ -95,6 +95,12 @@ class Source:
         return tuple(length for _, length in self._lengths())
 
     @property
+    def taken_lengths(self) -> tuple[int, ...]:
+        """Elements that a sample takes along each axis of the array: one where it has no such axis."""
+        known = dict(self._lengths())
+        return tuple(known.get(dim, 1) for dim in self.dims)
+
+    @property
     def chunks(self) -> tuple[int, ...]:
         """Elements of a chunk along each axis, all where there are none; of xarray's as `objects`."""
         if is_labelled(self.array):

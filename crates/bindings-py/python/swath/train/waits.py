@@ -64,7 +64,13 @@ class Waits:
                 "waited_s": self._waited_s,
                 "trained_s": self._trained_s,
                 "longest_wait_s": self._longest_s,
+                "p99_wait_s": _p99([came_s - asked_s for asked_s, came_s, _ in self._turns]),
                 "samples_per_s": self._samples / passed_s if passed_s else 0.0,
                 "bytes_per_s": self._bytes / passed_s if passed_s else 0.0,
                 "waits": [self._histogram[power] for power in range(longest + 1)],
             }
+
+
+def _p99(waits: list[float]) -> float:
+    """Return what 99 of 100 waits were not longer than; 0 of none."""
+    return sorted(waits)[-(-99 * len(waits) // 100) - 1] if waits else 0.0
