@@ -8,6 +8,7 @@ use crate::given::Given;
 use crate::indexers::{BlockIndex, OIndex, VIndex};
 use crate::info::Info;
 use crate::location::{Lazy, Location};
+use crate::logs::reported;
 use crate::opened::Opened;
 use crate::output::allocate;
 use crate::selection::Way;
@@ -159,7 +160,7 @@ impl Array {
             Ok(length) => vec![length],
             Err(_) => new_shape.extract::<Vec<u64>>()?,
         };
-        let resized = py.detach(|| opened.array.resize(&shape)).map_err(|error| raised(py, &error))?;
+        let resized = reported(py, || opened.array.resize(&shape))?.map_err(|error| raised(py, &error))?;
         self.changed(py, opened, resized)
     }
 
@@ -208,7 +209,7 @@ impl Array {
     ) -> PyResult<Bound<'py, PyDict>> {
         let opened = self.writable(py)?;
         let change = json::change(py, added, removed, &opened.name)?;
-        let changed = py.detach(|| opened.array.change_attributes(change));
+        let changed = reported(py, || opened.array.change_attributes(change))?;
         self.changed(py, opened, changed.map_err(|error| raised(py, &error))?)?;
         json::object(py, self.get(py)?.array.metadata().attributes())
     }
@@ -1064,7 +1065,7 @@ impl Array {
     ///     The storage cannot be listed.
     fn nbytes_stored(&self, py: Python<'_>) -> PyResult<u64> {
         let opened = self.get(py)?;
-        let stored = py.detach(|| opened.array.stored_bytes()).map_err(|error| raised(py, &error))?;
+        let stored = reported(py, || opened.array.stored_bytes())?.map_err(|error| raised(py, &error))?;
         Ok(stored.0)
     }
 

@@ -3,6 +3,7 @@
 
 use crate::array::Array;
 use crate::errors::raised;
+use crate::logs::reported;
 use crate::opened::Opened;
 use crate::read;
 use crate::selection::{self, Way};
@@ -76,7 +77,7 @@ impl Array {
     ) -> PyResult<()> {
         while !self.lazy.replace(&before, Opened::new(&self.lazy.location, array)) {
             before = self.get(py)?;
-            let stored = py.detach(|| swath::Array::open_in(before.array.store(), before.array.path()));
+            let stored = reported(py, || swath::Array::open_in(before.array.store(), before.array.path()))?;
             array = stored.map_err(|error| raised(py, &error))?;
         }
         Ok(())

@@ -5,6 +5,7 @@ use crate::errors::{Class, error, raised};
 use crate::group::Group;
 use crate::json;
 use crate::location::{Access, Location};
+use crate::logs::reported;
 use crate::open::writable_location;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyEllipsis};
@@ -36,7 +37,7 @@ pub(crate) fn array<'py>(
     let wanted = json::parse(py, &text, &name)?;
     let builder = builder(&wanted).map_err(|error| raised(py, &error))?;
     let builder = builder.ok_or_else(|| error(py, Class::Invalid, "options of no array", &name))?;
-    let made = py.detach(|| builder.create(&location.new_store()?, location.path()));
+    let made = reported(py, || builder.create(&location.new_store()?, location.path()))?;
     let made = made.map_err(|error| raised(py, &error))?;
     let stores_empty = wanted.get("write_empty_chunks") == Some(&Value::Bool(true));
     let location =
@@ -65,9 +66,9 @@ pub(crate) fn group(
         None => Map::new(),
     };
     let existing = existing(overwrite);
-    let made = py.detach(|| {
+    let made = reported(py, || {
         swath::Group::create(&location.new_store()?, location.path(), zarr_format, &attributes, existing)
-    });
+    })?;
     let made = made.map_err(|error| raised(py, &error))?;
     Ok(Group::opened(location.clone().with_access(Access { is_writable: true, ..location.access() }), made))
 }
@@ -276,7 +277,7 @@ pub(crate) fn consolidate_metadata(
 ) -> PyResult<Group> {
     let location = writable_location(store, storage_options)?.with_path(path.unwrap_or("").trim_matches('/'));
     let consolidated =
-        py.detach(|| swath::Group::open_in(&location.store()?, location.path())?.consolidate());
+        reported(py, || swath::Group::open_in(&location.store()?, location.path())?.consolidate())?;
     let group = consolidated.map_err(|error| raised(py, &error))?;
     Ok(Group::opened(location.with_access(Access::default()), group))
 }

@@ -3,6 +3,7 @@
 use crate::array::Array;
 use crate::errors::{raised, raised_about};
 use crate::key_store::KeyStore;
+use crate::logs::reported;
 use crate::open::writable_location;
 use pyo3::prelude::*;
 use swath::{ArrayMetadata, Error};
@@ -25,7 +26,7 @@ pub(crate) fn described(
         let metadata = metadata(document, &name)?;
         swath::Array::described(&location.store()?, location.path(), metadata)
     };
-    let array = py.detach(described).map_err(|error| raised(py, &error))?;
+    let array = reported(py, described)?.map_err(|error| raised(py, &error))?;
     Array::opened(py, location, array)
 }
 

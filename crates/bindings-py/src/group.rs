@@ -302,7 +302,7 @@ impl Group {
         let mut group = changed.clone();
         while !self.lazy.replace(&before, Opened::new(&self.lazy.location, &group)) {
             before = self.opened_here(py)?;
-            let stored = py.detach(|| swath::Group::open_in(before.group.store(), before.group.path()));
+            let stored = reported(py, || swath::Group::open_in(before.group.store(), before.group.path()))?;
             group = stored.map_err(|error| raised(py, &error))?;
         }
         json::object(py, changed.attributes())

@@ -4,10 +4,12 @@ use crate::logs::pass_on;
 use pyo3::exceptions::{PyException, PySystemExit};
 use pyo3::prelude::*;
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::ThreadId;
 use std::time::Duration;
+use swath::ioengine::interruptible;
 
 /// The process in the upper half, the sections that its threads are in below: a forked child has none of its parent's.
 static SECTIONS: AtomicU64 = AtomicU64::new(0);
@@ -77,10 +79,47 @@ pub(crate) fn check_running(py: Python<'_>) -> PyResult<()> {
     if is_ending() { Err(exit()) } else { Ok(()) }
 }
 
+/// What interrupted some work: what a signal raised, or the end of Python.
+pub(crate) type Signalled = RefCell<Option<PyErr>>;
+
+/// Work that was done without the GIL.
+pub(crate) struct Waited<T> {
+    /// What it gave, which may be an error of its interruption.
+    pub(crate) done: T,
+    /// What is to be raised instead.
+    pub(crate) signalled: Option<PyErr>,
+    /// Held until nothing more is done with the GIL: on a thread that Python does not wait for, it could not be taken again.
+    pub(crate) section: Section,
+}
+
+/// Does work without the GIL, whose waits end, however deep they are, where a signal raises something or Python ends. All that may
+/// wait for storage goes through here.
+///
+/// # Errors
+///
+/// `SystemExit` where Python ends already.
+pub(crate) fn waited<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&Signalled) -> T + Send,
+) -> PyResult<Waited<T>> {
+    let section = Section::enter()?;
+    let (done, signalled) = py.detach(|| {
+        let signalled = Rc::new(Signalled::default());
+        let asked = Rc::clone(&signalled);
+        let done = interruptible(Rc::new(move || interrupted(&asked)), || work(&signalled));
+        (done, signalled.take())
+    });
+    Ok(Waited { done, signalled, section })
+}
+
 /// Whether a wait without the GIL is to end: for a signal, which Python handles on its main thread and whose exception is
 /// put into `signalled`, or because Python ends.
-pub(crate) fn interrupted(signalled: &RefCell<Option<PyErr>>) -> bool {
+pub(crate) fn interrupted(signalled: &Signalled) -> bool {
+    if signalled.borrow().is_some() {
+        return true;
+    }
     if is_ending() {
+        *signalled.borrow_mut() = Some(exit());
         return true;
     }
     let checked = Python::attach(|py| {

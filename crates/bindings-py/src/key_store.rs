@@ -2,13 +2,14 @@
 
 use crate::errors::raised;
 use crate::location::Location;
+use crate::logs::reported;
 use crate::open::writable_location;
 use crate::read::detached;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use std::os::unix::fs::MetadataExt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use swath::ioengine::Entry;
 use swath::{Error, ErrorKind, KeyPut, KeyRange, Store};
 
@@ -46,16 +47,20 @@ impl KeyStore {
     }
 
     fn opened(&self, open: impl FnOnce(&Location) -> Result<Store, Error>) -> Result<Store, Error> {
-        let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         let directory = self.directory();
-        if let Some((of, store)) = &*store
+        if let Some((of, store)) = &*self.known()
             && *of == directory
         {
             return Ok(store.clone());
         }
+        // Opening may wait, and what a signal calls meanwhile may be of this store too: it is not locked.
         let opened = open(&self.location)?;
-        *store = Some((self.directory(), opened.clone()));
+        *self.known() = Some((self.directory(), opened.clone()));
         Ok(opened)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Option<(Directory, Store)>> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn directory(&self) -> Directory {
@@ -181,7 +186,7 @@ impl KeyStore {
     /// Make sure that the directory of a local store is there; `create` makes it.
     fn ensure(&self, py: Python<'_>, create: bool) -> PyResult<()> {
         let open = if create { Location::new_store } else { Location::store };
-        py.detach(|| self.opened(open).map(drop)).map_err(|error| raised(py, &error))
+        reported(py, || self.opened(open).map(drop))?.map_err(|error| raised(py, &error))
     }
 
     fn __eq__(&self, other: &KeyStore) -> bool {

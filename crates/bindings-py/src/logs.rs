@@ -3,7 +3,7 @@
 //! Events come from lanes and other threads that must not wait for the GIL: they are put down, and passed on by the next
 //! thread that comes through here with it.
 
-use crate::interpreter::in_passing;
+use crate::interpreter::{Waited, in_passing, waited};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::collections::VecDeque;
@@ -76,14 +76,15 @@ pub(crate) fn pass_on(py: Python<'_>) -> PyResult<()> {
     in_passing(py, handle.and_then(|handle| handle.call1((events, dropped))).map(drop))
 }
 
-/// Does work without the GIL, and hands on what was put down meanwhile.
+/// Does work without the GIL, and hands on what was put down meanwhile. Signals end what it waits for.
 ///
 /// # Errors
 ///
-/// As [`pass_on`]; what the work gave is dropped then.
+/// As [`waited`] and [`pass_on`], and what a signal raised; what the work gave is dropped then.
 pub(crate) fn reported<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
-    let done = py.detach(work);
-    pass_on(py)?;
+    let Waited { done, signalled, section: _section } = waited(py, |_| work())?;
+    let logged = pass_on(py);
+    signalled.map_or(Ok(()), Err).and(logged)?;
     Ok(done)
 }
 

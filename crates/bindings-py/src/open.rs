@@ -538,13 +538,13 @@ fn location_of(py: Python<'_>, given: &Place, kept: Kept) -> PyResult<Location> 
     };
     let remote =
         Remote::new(remote).map_err(|error| raised_about(py, &error, &without_credentials(&given.url)))?;
-    let remote = py.detach(|| remote.pinned());
+    let remote = reported(py, || remote.pinned())?;
     let remote = remote.map_err(|error| raised_about(py, &error, &without_credentials(&given.url)))?;
     if is_told || !scheme.eq_ignore_ascii_case("file") {
         let folder = given.references.as_ref().map_or(given.folder.as_str(), |(_, folder)| folder);
         return Ok(Location::remote(remote, folder, decoded_cache_bytes, cache));
     }
-    let opened = py.detach(|| Store::open(&given.url, &CloudOptions::new()));
+    let opened = reported(py, || Store::open(&given.url, &CloudOptions::new()))?;
     let store = opened.map_err(|error| raised(py, &error))?;
     check_local(py, given, Path::new(store.name()))?;
     Ok(Location::local(Path::new(store.name()), "", decoded_cache_bytes))

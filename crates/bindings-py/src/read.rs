@@ -2,7 +2,7 @@
 
 use crate::conversion::Keywords;
 use crate::errors::{Class, error, raised, raised_about};
-use crate::interpreter::{Section, check_running, interrupted};
+use crate::interpreter::{Waited, check_running, interrupted, waited};
 use crate::logs::pass_on;
 use crate::opened::Opened;
 use crate::output::{Target, allocate, checked};
@@ -14,7 +14,6 @@ use pyo3::IntoPyObjectExt;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use std::cell::RefCell;
 use swath::ioengine::{Control, storage_len};
 use swath::{AxisSelection, ConvertedArray, ReadOptions, ReadPlan, Selection};
 
@@ -294,18 +293,16 @@ pub(crate) fn watched<T: Send>(
     total: u64,
     read: impl FnOnce(&ReadOptions<'_>) -> Result<T, swath::Error> + Send,
 ) -> PyResult<T> {
-    let _section = Section::enter()?;
-    let (read, signalled) = py.detach(|| {
-        let signalled = RefCell::new(None);
+    let waited = waited(py, |signalled| {
         let control = Control::new();
         let interrupt = || {
-            interrupted(&signalled)
-                || watch.is_some_and(|watch| watch.tick(done(&control, total), total, &signalled))
+            interrupted(signalled)
+                || watch.is_some_and(|watch| watch.tick(done(&control, total), total, signalled))
         };
         let (control, interrupt) = (control.clone(), Some(&interrupt as &dyn Fn() -> bool));
-        let read = read(&ReadOptions { control, interrupt, ..ReadOptions::default() });
-        (read, signalled.into_inner())
+        read(&ReadOptions { control, interrupt, ..ReadOptions::default() })
     });
+    let Waited { done: read, signalled, section: _section } = waited?;
     let logged = pass_on(py);
     let done = (read.is_ok() && signalled.is_none() && logged.is_ok()).then_some(total);
     let shown = watch.map_or(Ok(()), |watch| watch.end(py, done));

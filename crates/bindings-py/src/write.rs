@@ -1,7 +1,7 @@
 //! Writing what Python gives.
 
 use crate::errors::{Class, error, raised, raised_about};
-use crate::interpreter::{Section, check_running, interrupted};
+use crate::interpreter::{Waited, check_running, interrupted, waited};
 use crate::location::{Access, Location};
 use crate::logs::pass_on;
 use crate::opened::Opened;
@@ -12,7 +12,6 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
-use std::cell::RefCell;
 use swath::{Elements, EmptyChunks, Error, Selection, WriteOptions};
 
 /// The error of writing to what was opened for reading.
@@ -123,21 +122,19 @@ fn run<T: Send>(
     access: Access,
     write: impl FnOnce(&WriteOptions<'_>) -> Result<T, Error> + Send,
 ) -> Result<T, Failed> {
-    let _section = Section::enter().map_err(Failed::Signalled)?;
     let watch = Watch::new(None, "writing", &opened.name, "objects").map_err(Failed::Signalled)?;
-    let (written, signalled) = py.detach(|| {
-        let signalled = RefCell::new(None);
-        let interrupt = || signalled.borrow().is_some() || interrupted(&signalled);
+    let waited = waited(py, |signalled| {
+        let interrupt = || interrupted(signalled);
         let progress = |done, total| {
             if let Some(watch) = &watch {
-                watch.tick(done, total, &signalled);
+                watch.tick(done, total, signalled);
             }
         };
         let empty_chunks = if access.stores_empty { EmptyChunks::Store } else { EmptyChunks::Omit };
         let (interrupt, progress) = (Some(&interrupt as &dyn Fn() -> bool), Some(&progress as _));
-        let written = write(&WriteOptions { empty_chunks, interrupt, progress });
-        (written, signalled.into_inner())
+        write(&WriteOptions { empty_chunks, interrupt, progress })
     });
+    let Waited { done: written, signalled, section: _section } = waited.map_err(Failed::Signalled)?;
     let logged = pass_on(py);
     let shown = watch.map_or(Ok(()), |watch| watch.end(py, None));
     signalled.map_or(Ok(()), Err).and(logged).and(shown).map_err(Failed::Signalled)?;

@@ -9,6 +9,7 @@ use crate::counters::{Counters, Stats};
 use crate::deadlines::Deadlines;
 use crate::drivers::Drivers;
 use crate::handle_cache::{HandleCache, HandleCaches};
+use crate::interrupt::{is_interrupted, was_interrupted};
 use crate::lane::{AbortOnPanic, Candidate, Lane, LaneThread};
 use crate::medium::LocalMedium;
 use crate::oversize::OversizeRight;
@@ -93,7 +94,8 @@ pub struct RunOptions<'a> {
     /// When the batch shall end with an error of kind [`DeadlineExceeded`](ErrorKind::DeadlineExceeded). A blocking
     /// call may return later than this: it first waits for what the kernel may still write.
     pub deadline: Option<Instant>,
-    /// Called about every 50 ms on the waiting thread; returning true cancels the batch.
+    /// Called about every 50 ms on the waiting thread; returning true cancels the batch. So does what the thread's work as a
+    /// whole is [interrupted](crate::interruptible) by.
     pub interrupt: Option<&'a dyn Fn() -> bool>,
 }
 
@@ -183,6 +185,9 @@ impl Engine {
         let state = BatchState::new(lent, windows, self.clone(), options.control.clone(), options.priority);
         if options.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
             state.end_early(crate::deadlines::passed());
+        }
+        if was_interrupted() {
+            state.end_early(Error::new(ErrorKind::Cancelled, "the batch was interrupted"));
         }
         if small {
             self.run_inline(&state);
@@ -274,12 +279,12 @@ impl Engine {
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 state.end_early(crate::deadlines::passed());
             }
-            let Some(interrupt) = options.interrupt else { continue };
-            let interrupted = catch_unwind(AssertUnwindSafe(interrupt)).unwrap_or_else(|panic| {
+            let interrupt = || options.interrupt.is_some_and(|interrupt| interrupt()) || is_interrupted();
+            let is_over = catch_unwind(AssertUnwindSafe(interrupt)).unwrap_or_else(|panic| {
                 panicked = Some(panic);
                 true
             });
-            if interrupted {
+            if is_over {
                 state.end_early(Error::new(ErrorKind::Cancelled, "the batch was interrupted"));
             }
         }

@@ -55,6 +55,7 @@ mod freshness;
 mod global;
 mod handle_cache;
 mod identity;
+mod interrupt;
 mod lane;
 mod limits;
 mod media;
@@ -95,6 +96,7 @@ pub use error::{Error, ErrorKind};
 pub use fork::generation as fork_generation;
 pub use freshness::Freshness;
 pub use identity::{FileIdentity, Identity};
+pub use interrupt::{InterruptFlag, Waited, interruptible, is_interrupted, wait_for};
 pub use limits::Limits;
 #[cfg(feature = "cache")]
 pub use media::cache::{CacheConfig, CacheStats, CacheTier, cache_bytes};

@@ -4,7 +4,7 @@ use crate::{Array, Error, ErrorKind};
 use std::collections::HashSet;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
-use swath_ioengine::{Engine, MediumId, TryLock};
+use swath_ioengine::{Engine, MediumId, TryLock, is_interrupted};
 
 /// Held by whoever changes an array's shape, from before it looks at the old one until the new one is stored: by one holder
 /// in this process, and of a local directory by one in all processes that lock it.
@@ -35,7 +35,8 @@ impl ShapeLock {
     /// `Cancelled` where the interrupt said so; those of the store.
     pub(super) fn take(array: &Array, interrupt: Option<&dyn Fn() -> bool>) -> Result<ShapeLock, Error> {
         let object = array.store().object(&array.document_key());
-        let wait = || match interrupt.is_some_and(|interrupt| interrupt()) {
+        let is_over = || interrupt.is_some_and(|interrupt| interrupt()) || is_interrupted();
+        let wait = || match is_over() {
             true => Err(Error::new(ErrorKind::Cancelled, "the write was interrupted")),
             false => Ok(WAIT_SLICE),
         };

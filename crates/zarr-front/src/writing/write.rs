@@ -1,5 +1,6 @@
 //! Writing a selection: object by object, encoded on several threads.
 
+use super::at_once::on_threads;
 use super::axis_grid::AxisGrid;
 use super::axis_part::AxisPart;
 use super::chunk_encoder::{ChunkEncoder, Subject};
@@ -161,15 +162,8 @@ impl<'a> Write<'a> {
             self.step(&mut self.encoders(1), options);
         }
         let threads = self.threads();
-        let write = &self;
-        std::thread::scope(|scope| {
-            for number in 1..threads.objects {
-                let work = move || write.work(number, threads.each, &WriteOptions::default());
-                // With fewer threads it only takes longer.
-                let _ = std::thread::Builder::new().name("swath-write".to_owned()).spawn_scoped(scope, work);
-            }
-            write.work(0, threads.each, options);
-        });
+        let help = |number| self.work(number, threads.each, &WriteOptions::default());
+        on_threads(threads.objects, help, || self.work(0, threads.each, options));
         match self.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
             None => Ok(()),

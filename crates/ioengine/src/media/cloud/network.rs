@@ -8,6 +8,7 @@ use super::endpoint::Endpoint;
 use super::service::{Service, bounds_of};
 use super::short_slices::ask_for_short_slices;
 use crate::engine::lock;
+use crate::interrupt::{Waited, wait_for, was_interrupted};
 use crate::per_process::PerProcess;
 use crate::{Error, ErrorKind};
 use std::collections::HashMap;
@@ -71,22 +72,33 @@ impl Network {
         drop(self.runtime.spawn(work));
     }
 
-    /// Runs work on the runtime and waits for it, on a thread that is not one of the runtime's.
+    /// Runs work on the runtime and waits for it, on a thread that is not one of the runtime's. Where the thread is
+    /// [interrupted](crate::interruptible), the work is dropped.
     ///
     /// # Errors
     ///
-    /// What the work failed with; [`Internal`](ErrorKind::Internal) where it panicked.
+    /// What the work failed with; [`Internal`](ErrorKind::Internal) where it panicked; [`Cancelled`](ErrorKind::Cancelled)
+    /// where it was interrupted.
     pub(super) fn wait_for<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> Result<T, Error> {
         let (sender, receiver) = mpsc::sync_channel(1);
-        self.spawn(async move {
+        if was_interrupted() {
+            return Err(interrupted());
+        }
+        let task = self.runtime.spawn(async move {
             // Nobody receives where the waiting thread is gone.
             drop(sender.send(work.await));
         });
-        let lost = |_| Err(Error::new(ErrorKind::Internal, "a request ended without a result"));
-        receiver.recv().unwrap_or_else(lost)
+        match wait_for(&receiver) {
+            Waited::Received(result) => result,
+            Waited::Ended => Err(Error::new(ErrorKind::Internal, "a request ended without a result")),
+            Waited::Interrupted => {
+                task.abort();
+                Err(interrupted())
+            }
+        }
     }
 
     /// The service of a source, connected now where no source of that id is.
@@ -133,6 +145,10 @@ impl Network {
             },
         )
     }
+}
+
+fn interrupted() -> Error {
+    Error::new(ErrorKind::Cancelled, "the request was interrupted")
 }
 
 /// Costs where there is no network yet.
