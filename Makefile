@@ -26,7 +26,7 @@ MATURIN := $(VENV_PYTHON) -m maturin build --quiet --locked --release \
 	--manifest-path crates/bindings-py/Cargo.toml --interpreter $(VENV_PYTHON)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-seviri test test-rust test-python test-cloud test-zarr test-zarr-full test-xarray test-train test-full lint fuzz-smoke fuzz-full wheel bench bench-quick bench-prepare bench-readers \
+.PHONY: help demo demo-seviri test test-rust test-python test-cloud test-zarr test-zarr-full test-xarray test-train test-full lint check-windows fuzz-smoke fuzz-full wheel sdist bench bench-quick bench-prepare bench-readers \
 	bench-cloud bench-cloud-quick bench-cloud-readers bench-writing bench-rechunk bench-converting bench-hooks \
 	instructions instructions-update clean
 
@@ -83,6 +83,9 @@ lint: $(VENV)/.dev-requirements ## formatting, lints, docs, types and house rule
 	$(VENV_PYTHON) -m ruff format --check $(PYTHON_SOURCES)
 	$(VENV_PYTHON) -m mypy
 
+check-windows: ## check that everything compiles for Windows, where Rust has that target and there is MinGW's C compiler
+	scripts/check-windows
+
 fuzz-smoke: ## each fuzz target for FUZZ_SMOKE_SECONDS (5)
 	scripts/fuzz $(FUZZ_SMOKE_SECONDS)
 
@@ -91,6 +94,11 @@ fuzz-full:
 
 wheel: $(VENV)/.wheel ## build the wheel into target/wheels
 	@ls $(WHEEL_FOLDER)/swath-*.whl
+
+sdist: $(VENV)/.demo-requirements ## make the source distribution in target/wheels: it builds with only Rust, a C compiler and Python
+	rm -f $(WHEEL_FOLDER)/swath-*.tar.gz
+	$(VENV_PYTHON) -m maturin sdist --manifest-path crates/bindings-py/Cargo.toml --out $(WHEEL_FOLDER)
+	@ls $(WHEEL_FOLDER)/swath-*.tar.gz
 
 bench: bench-readers ## race every reader on every workload, write docs/performance.md; BENCH_FLAGS='--data PATH'
 	$(BENCH) run $(BENCH_FLAGS)
