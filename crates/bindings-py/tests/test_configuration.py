@@ -1,5 +1,6 @@
 """`swath.config`: what holds, where from, and what it does."""
 
+import itertools
 import multiprocessing
 import os
 import pickle
@@ -214,6 +215,24 @@ def test_configurations_that_come_back_start_no_threads_anew(many):
     take_turns(40)
     assert threads() == before
     assert before
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations(range(3))], ids=str)
+def test_blocks_that_overlap_go_back_in_any_order(order):
+    """As threads end them: what was there before any holds again once all have ended."""
+    swath.config.set(coalesce=7)
+    blocks = [swath.config.set(coalesce=number, queue_depth=10 + number) for number in range(3)]
+    left = [0, 1, 2]
+    for number in order:
+        blocks[number].__exit__(None, None, None)
+        left.remove(number)
+        # The last that began holds.
+        assert swath.config.get("coalesce") == (left[-1] if left else 7)
+        assert swath.config.get("queue_depth") == (10 + left[-1] if left else None)
+    # What is set within a block and no block of its own goes with it.
+    with swath.config.set(coalesce=1):
+        swath.config.set(coalesce=2)
+    assert swath.config.get("coalesce") == 7
 
 
 def test_reads_and_changes_at_once(many):

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import uuid
+import weakref
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from os import PathLike, fspath
@@ -179,6 +180,9 @@ class Config:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._told: dict[str, Any] = {}
+        # What may still be set back. Settings of no `with` block are gone by themselves.
+        self._blocks: weakref.WeakSet[Setting] = weakref.WeakSet()
+        self._settings_made = 0
         # What the process that this one was forked from had set then, or says since by its pickles.
         self._inherited: dict[str, Any] = {}
         # What other processes say by their pickles.
@@ -223,8 +227,9 @@ class Config:
         Returns
         -------
         context manager
-            Whose end sets these options back to what they were. Blocks of several threads must not overlap:
-            each would set back what the other set.
+            Whose end sets these options back to what they were. Options are the process's, not the thread's:
+            where blocks of several threads overlap, the one that began last holds for all of them, and what
+            was there before any holds again once all have ended, in whatever order.
 
         Raises
         ------
@@ -235,7 +240,10 @@ class Config:
         with self._lock:
             before = {key: self._told.get(key) for key in checked}
             self._put(self._told, checked)
-        return Setting(self, before)
+            self._settings_made += 1
+            setting = Setting(self, before, self._settings_made)
+            self._blocks.add(setting)
+        return setting
 
     def options(self) -> dict[str, Any]:
         """Tell what holds of all options."""
@@ -290,14 +298,26 @@ class Config:
             raise
         self._was_set = self._was_set or bool(level)
 
-    def _undo(self, values: Mapping[str, Any], process: str) -> None:
+    def _undo(self, setting: Setting) -> None:
         """Set options back that this process set, or the one that it was forked from."""
         with self._lock:
-            if process == self._process:
-                self._put(self._told, values)
-            else:
+            self._blocks.discard(setting)
+            values = setting.before
+            if setting.process != self._process:
                 self._put(self._told, dict.fromkeys(values))
                 self._put(self._inherited, values)
+                return
+            # What another block set later holds on, and goes back to what this one found.
+            own = {}
+            for key, value in values.items():
+                later = [
+                    block for block in self._blocks if setting.number < block.number and key in block.before
+                ]
+                if later:
+                    min(later, key=lambda block: block.number).before[key] = value
+                else:
+                    own[key] = value
+            self._put(self._told, own)
 
     def _apply(self) -> None:
         """Have the engine follow what holds."""
@@ -355,6 +375,8 @@ class Config:
     def _forked(self) -> None:
         # A thread that is not here may hold the lock.
         self._lock = threading.RLock()
+        # Blocks of other threads never end here.
+        self._blocks = weakref.WeakSet()
         self._inherited, self._told = {**self._inherited, **self._told}, {}
         # Whether the parent is a worker is what this one still looks like.
         self._parent, self._process = self._name(), uuid.uuid4().hex
@@ -363,10 +385,11 @@ class Config:
 class Setting:
     """What `swath.config.set` did, and undoes at the end of a `with` block."""
 
-    def __init__(self, config: Config, before: Mapping[str, Any]) -> None:
+    def __init__(self, config: Config, before: dict[str, Any], number: int) -> None:
         self._config = config
-        self._before = before
-        self._process = config._process
+        self.before = before
+        self.number = number
+        self.process = config._process
 
     def __enter__(self) -> Self:
         return self
@@ -374,7 +397,7 @@ class Setting:
     def __exit__(
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> Literal[False]:
-        self._config._undo(self._before, self._process)
+        self._config._undo(self)
         return False
 
 
