@@ -80,6 +80,8 @@ pub(crate) struct Shared {
 #[derive(Default)]
 struct Lasting {
     counters: Mutex<Vec<Arc<Counters>>>,
+    /// Batches that were given to lanes as a whole.
+    lane_batches: AtomicU64,
     extensions: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,
     handles: HandleCaches,
 }
@@ -94,8 +96,7 @@ pub struct RunOptions<'a> {
     /// When the batch shall end with an error of kind [`DeadlineExceeded`](ErrorKind::DeadlineExceeded). A blocking
     /// call may return later than this: it first waits for what the kernel may still write.
     pub deadline: Option<Instant>,
-    /// Called about every 50 ms on the waiting thread; returning true cancels the batch. So does what the thread's work as a
-    /// whole is [interrupted](crate::interruptible) by.
+    /// Called about every 50 ms on the waiting thread; `true` cancels the batch, as [`interruptible`](crate::interruptible) does.
     pub interrupt: Option<&'a dyn Fn() -> bool>,
 }
 
@@ -192,7 +193,7 @@ impl Engine {
         if small {
             self.run_inline(&state);
         } else {
-            self.publish(&state, state.window_count());
+            self.give_to_lanes(&state, state.window_count());
         }
         let panic = self.wait(&state, options);
         std::mem::forget(abort);
@@ -213,7 +214,7 @@ impl Engine {
                 if let Some(deadline) = options.deadline {
                     self.0.shared.deadlines.add(deadline, &state);
                 }
-                self.publish(&state, windows);
+                self.give_to_lanes(&state, windows);
             }
             Err(error) => state.end_early(error),
         }
@@ -229,6 +230,7 @@ impl Engine {
         for counters in lock(&self.0.shared.lasting.counters).iter() {
             counters.add_to(&mut stats);
         }
+        stats.lane_batches = self.0.shared.lasting.lane_batches.load(Ordering::Relaxed);
         stats.drivers = lock(&self.0.shared.drivers).describe();
         stats
     }
@@ -257,10 +259,15 @@ impl Engine {
         let shared = &self.0.shared;
         let pooled = lock(&shared.inline_lanes).pop();
         let Ok(mut lane) = pooled.map_or_else(|| Lane::inline(Arc::clone(shared)), Ok) else {
-            return self.publish(state, state.window_count());
+            return self.give_to_lanes(state, state.window_count());
         };
         lane.run_inline(state);
         lock(&shared.inline_lanes).push(lane);
+    }
+
+    fn give_to_lanes(&self, state: &Arc<BatchState>, windows: u64) {
+        self.0.shared.lasting.lane_batches.fetch_add(1, Ordering::Relaxed);
+        self.publish(state, windows);
     }
 
     /// Returns once the state has finished, with what the interrupt panicked with, if it did.

@@ -6,7 +6,8 @@ use crate::{ByteRange, Error, ErrorKind, Identity, memory_len, storage_len};
 use object_store::{GetRange, ObjectMeta};
 use std::ops::Range;
 
-/// The bytes of one fetch, in one allocation of their own length, and what they belong to. Goes from one try to the next:
+/// The bytes of one fetch, in one allocation of their own length (which grows with what came, where that is much), and what they
+/// belong to. Goes from one try to the next:
 /// each goes on where the one before broke off.
 #[derive(Clone, Debug)]
 pub(super) struct Received {
@@ -22,6 +23,10 @@ pub(super) struct Received {
 
 /// Objects of at most so many bytes are read whole from servers that ignore ranges.
 const IGNORED_RANGE_BYTES_MAX: u64 = 16 << 20;
+
+/// Memory that is taken for bytes that a server says it has, before they came. A read of a chunk is of fewer: it is split where it
+/// is of more than [`Limits::remote_split_bytes`](crate::Limits::remote_split_bytes).
+const AHEAD_BYTES_MAX: usize = 16 << 20;
 
 /// The place in the object that the next bytes of an answer have.
 #[derive(Clone, Debug)]
@@ -126,7 +131,7 @@ impl Received {
             let cause = format!("wanted bytes {next}..{}, found {}..{}", span.end, answer.start, answer.end);
             return Err(Failure::again(TroubleKind::Odd, cause));
         }
-        self.bytes.reserve_exact(memory_len(len).map_err(Failure::Final)?.saturating_sub(self.bytes.len()));
+        memory_len(len).map_err(Failure::Final)?;
         self.span = Some(span);
         Ok(Place { at: answer.start, end: answer.end })
     }
@@ -163,9 +168,18 @@ impl Received {
         let wanted = next.clamp(from, to)..span.end.clamp(from, to);
         if wanted.start < wanted.end {
             let (skip, until) = (index(wanted.start - from)?, index(wanted.end - from)?);
+            self.make_room(until.saturating_sub(skip), index(span.end - next)?);
             self.bytes.extend_from_slice(bytes.get(skip..until).unwrap_or_default());
         }
         Ok(())
+    }
+
+    /// Makes room for bytes that came, and ahead for those that are missing: as many as there may be at a time, or as came
+    /// already.
+    fn make_room(&mut self, came: usize, missing: usize) {
+        if self.bytes.capacity() - self.bytes.len() < came {
+            self.bytes.reserve_exact(missing.min(AHEAD_BYTES_MAX.max(self.bytes.len())).max(came));
+        }
     }
 }
 
@@ -185,6 +199,23 @@ mod tests {
 
     fn tag(text: &str) -> Option<Identity> {
         Some(Identity::Tag(Arc::from(text)))
+    }
+
+    #[test]
+    fn what_a_server_says_it_has_takes_no_memory_before_it_comes() {
+        let len = 200 << 20;
+        let mut received = Received::new(ByteRange::Whole { len_max: 256 << 20 }, None);
+        let mut place = received.begin(tag("a"), &(0..len), len).unwrap();
+        assert_eq!(received.bytes.capacity(), 0);
+        let piece = vec![7; 1 << 20];
+        for number in 1..=200 {
+            received.take(&mut place, &piece).unwrap();
+            assert!(
+                received.bytes.capacity() <= (2 * number * piece.len()).max(AHEAD_BYTES_MAX) + piece.len()
+            );
+        }
+        assert!(received.is_complete());
+        assert_eq!(received.bytes.capacity(), at(len));
     }
 
     /// A body in pieces that breaks off anywhere, resumed by answers that begin anywhere before the next byte.
