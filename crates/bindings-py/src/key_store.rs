@@ -8,9 +8,8 @@ use crate::read::detached;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use std::os::unix::fs::MetadataExt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use swath::ioengine::Entry;
+use swath::ioengine::{Entry, FileIdentity};
 use swath::{Error, ErrorKind, KeyPut, KeyRange, Store};
 
 /// A store as keys and bytes; local directories are made when they are first written to.
@@ -21,7 +20,7 @@ pub(crate) struct KeyStore {
     store: Mutex<Option<(Directory, Store)>>,
 }
 
-/// Device and number of a local directory; `None` of what is none.
+/// Device and number of a local directory, as far as the platform tells; `None` of what is none.
 type Directory = Option<(u64, u64)>;
 
 /// A key, and the first and the last byte that are wanted of it: all without either, so many at the end with only the last.
@@ -68,7 +67,8 @@ impl KeyStore {
             return None;
         }
         let metadata = std::fs::metadata(self.location.with_path("").store_path()).ok()?;
-        Some((metadata.dev(), metadata.ino()))
+        let FileIdentity { device, inode, .. } = FileIdentity::of(&metadata);
+        Some((device, inode))
     }
 
     /// The key below the path that the location names.

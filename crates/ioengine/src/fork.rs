@@ -4,7 +4,7 @@
 //! repaired there: a counter tells that the process was forked, and [`Engine::global`](crate::Engine::global) makes a
 //! fresh engine where the counter moved.
 
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
@@ -18,7 +18,7 @@ pub fn generation() -> u64 {
 #[cfg(unix)]
 #[expect(unsafe_code, reason = "pthread_atfork, and close in its handler, have no safe wrapper")]
 fn register() {
-    static REGISTERED: AtomicBool = AtomicBool::new(false);
+    static REGISTERED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
 
     extern "C" fn in_child() {
         GENERATION.fetch_add(1, Ordering::Relaxed);
@@ -45,6 +45,24 @@ fn register() {
 
 #[cfg(not(unix))]
 fn register() {}
+
+/// As [`close_in_child`], of an open file; nothing where there are no forks.
+#[cfg(feature = "cache")]
+pub(crate) fn close_file_in_child(file: &std::fs::File) {
+    #[cfg(unix)]
+    close_in_child(std::os::fd::AsRawFd::as_raw_fd(file));
+    #[cfg(not(unix))]
+    let _ = file;
+}
+
+/// As [`keep_in_child`], of an open file.
+#[cfg(feature = "cache")]
+pub(crate) fn keep_file_in_child(file: &std::fs::File) {
+    #[cfg(unix)]
+    keep_in_child(std::os::fd::AsRawFd::as_raw_fd(file));
+    #[cfg(not(unix))]
+    let _ = file;
+}
 
 /// Descriptors that a forked child closes: those of rings, which would otherwise live on in the child and keep the
 /// kernel writing for a parent that is gone.

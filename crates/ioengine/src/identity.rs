@@ -1,5 +1,7 @@
 //! What makes an object the same object from one look to the next.
 
+mod metadata;
+
 use std::sync::Arc;
 
 /// The version of an object that bytes were read from. Two reads under equal identities saw the same bytes, as far

@@ -32,6 +32,8 @@
 //! workspace.
 
 #![deny(unsafe_code)]
+#![cfg_attr(test, allow(clippy::duplicate_mod, reason = "other platforms' files are tested on Linux too"))]
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "what only the ways of Linux use"))]
 
 mod at_hand;
 mod batch;
@@ -106,7 +108,8 @@ pub use media::cloud::{
     Hedging,
 };
 pub use media::faulty::{FaultPlan, FaultyMedium};
-pub use media::files::{FileAccess, LocalFiles};
+pub use media::file_access::FileAccess;
+pub use media::files::LocalFiles;
 pub use media::memory::MemoryMedium;
 pub use media::simulated::{Answers, SimulatedConfig, SimulatedRemote};
 pub use medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject, RemoteSource, TryLock};

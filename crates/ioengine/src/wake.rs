@@ -1,12 +1,21 @@
 //! How a parked lane is woken.
 
+#[cfg(any(test, not(target_os = "linux")))]
+mod condition;
+#[cfg(target_os = "linux")]
+mod event_fd;
+
+#[cfg(not(target_os = "linux"))]
+use condition::Bell;
+#[cfg(target_os = "linux")]
+use event_fd::Bell;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-/// Wakes one lane. An eventfd, so that a lane can wait for it and for its ring in one system call; a lane that is not
-/// parked costs its wakers one atomic exchange.
+/// Wakes one lane. On Linux by an eventfd, so that a lane can wait for it and for its ring in one system call; a lane that is
+/// not parked costs its wakers one atomic exchange.
 pub struct Wake {
-    event: std::os::fd::OwnedFd,
+    bell: Bell,
     state: AtomicU8,
 }
 
@@ -23,8 +32,7 @@ pub(crate) enum Pause {
 
 impl Wake {
     pub(crate) fn new() -> std::io::Result<Wake> {
-        let flags = rustix::event::EventfdFlags::CLOEXEC | rustix::event::EventfdFlags::NONBLOCK;
-        Ok(Wake { event: rustix::event::eventfd(0, flags)?, state: AtomicU8::new(RUNNING) })
+        Ok(Wake { bell: Bell::new()?, state: AtomicU8::new(RUNNING) })
     }
 
     /// Wakes the lane if it is parked; a lane that is about to park looks at its sources of work once more.
@@ -38,7 +46,7 @@ impl Wake {
         // after its swap sees what was published before this one.
         let was_parked = self.state.swap(RUNNING, Ordering::SeqCst) != RUNNING;
         if was_parked {
-            self.ring();
+            self.bell.ring();
         }
         was_parked
     }
@@ -47,14 +55,9 @@ impl Wake {
     pub(crate) fn rouse_from(&self, pause: Pause) -> bool {
         let parked = self.state.compare_exchange(pause as u8, RUNNING, Ordering::SeqCst, Ordering::SeqCst);
         if parked.is_ok() {
-            self.ring();
+            self.bell.ring();
         }
         parked.is_ok()
-    }
-
-    fn ring(&self) {
-        // The counter saturates rather than fails, and the descriptor lives as long as `self`.
-        let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
     }
 
     /// Announces that the lane is about to park. It then looks once more at every source of work, and in any case calls
@@ -67,28 +70,18 @@ impl Wake {
     /// has taken the announcement and not yet rung. It then ends the next wait early, once.
     pub(crate) fn unpark(&self) {
         self.state.swap(RUNNING, Ordering::SeqCst);
-        self.drain();
+        self.bell.still();
     }
 
     /// The descriptor that becomes readable on a wake-up, for drivers that wait for it along with their own events.
+    #[cfg(target_os = "linux")]
     pub fn descriptor(&self) -> std::os::fd::BorrowedFd<'_> {
-        std::os::fd::AsFd::as_fd(&self.event)
+        self.bell.descriptor()
     }
 
     /// Sleeps until a wake-up or the timeout; for drivers that have nothing else to wait for.
     pub fn wait(&self, timeout: Duration) {
-        let mut events = [rustix::event::PollFd::new(&self.event, rustix::event::PollFlags::IN)];
-        let timeout = rustix::event::Timespec {
-            tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: i64::from(timeout.subsec_nanos()),
-        };
-        // An interrupted wait is an early return, which callers allow.
-        let _ = rustix::event::poll(&mut events, Some(&timeout));
-    }
-
-    fn drain(&self) {
-        let mut counter = [0u8; 8];
-        let _ = rustix::io::read(&self.event, &mut counter);
+        self.bell.wait(timeout);
     }
 }
 
@@ -126,7 +119,7 @@ mod tests {
         wake.prepare_to_park(Pause::Idle);
         assert_eq!(wake.state.swap(RUNNING, Ordering::SeqCst), Pause::Idle as u8, "the waker's first half");
         wake.unpark();
-        wake.ring();
+        wake.bell.ring();
         let mut early = 0;
         for _ in 0..3 {
             wake.prepare_to_park(Pause::Idle);

@@ -1,7 +1,9 @@
 //! What tells one device, with its file system, from another.
 
+#[cfg(target_os = "linux")]
 use crate::Error;
 use std::fmt;
+#[cfg(target_os = "linux")]
 use std::os::fd::BorrowedFd;
 
 /// A device's number and the kind of its file system. Numbers of devices that are not disks (tmpfs, Btrfs subvolumes, network
@@ -22,6 +24,7 @@ impl DeviceKey {
     /// # Errors
     ///
     /// Those of `fstat(2)` and `fstatfs(2)`.
+    #[cfg(target_os = "linux")]
     pub(crate) fn of(descriptor: BorrowedFd<'_>) -> Result<DeviceKey, Error> {
         let from_errno = |errno: rustix::io::Errno| Error::from_io(errno.into());
         let stat = rustix::fs::fstat(descriptor).map_err(from_errno)?;

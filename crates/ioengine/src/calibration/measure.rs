@@ -2,27 +2,10 @@
 
 use super::probe_batch::{Pattern, Probed};
 use super::scratch_file::ScratchFile;
-use super::{CALIBRATION_DEPTHS, Calibration, DeviceKey, Fact, bridging, date};
+use super::{CALIBRATION_DEPTHS, Calibration, CalibrationOptions, DeviceKey, Fact, bridging, date};
 use crate::{CostModel, Engine, EngineConfig, Error, ErrorKind, FileAccess, Freshness, Limits, LocalFiles};
 use std::path::Path;
 use std::time::{Duration, Instant};
-
-/// How a device is measured.
-#[derive(Clone)]
-pub struct CalibrationOptions<'a> {
-    /// Bytes of the scratch file, rounded down to whole MiB; at least one. Default 256 MiB.
-    pub scratch_bytes: u64,
-    /// How long to measure, over all; what writing the scratch file takes comes on top. Default 8 s.
-    pub time: Duration,
-    /// Called now and then; returning true stops it.
-    pub interrupt: Option<&'a dyn Fn() -> bool>,
-}
-
-impl Default for CalibrationOptions<'_> {
-    fn default() -> Self {
-        CalibrationOptions { scratch_bytes: 256 << 20, time: Duration::from_secs(8), interrupt: None }
-    }
-}
 
 /// Measures the device that a directory is on, by reading a scratch file below it that is removed afterwards, also when
 /// this fails. Nothing is stored: that is [`Calibration::store`].

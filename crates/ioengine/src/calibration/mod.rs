@@ -3,21 +3,34 @@
 //! [`calibrate`] measures through the engine itself; [`Calibration::store`] keeps what it found in the user's cache
 //! folder, and [`LocalFiles::open`](crate::LocalFiles::open) takes the costs that decide where merging pays, and how many
 //! reads a lane keeps in flight, from there.
-//! The environment variable `SWATH_CALIBRATION=off` has it take the named defaults of [`CostModel`] instead.
+//! Both need Linux: elsewhere the named defaults of [`CostModel`] count. The environment variable `SWATH_CALIBRATION=off` has it take the named defaults of [`CostModel`] instead.
 
+#[cfg(target_os = "linux")]
 mod bridging;
 mod date;
 mod device_key;
+#[cfg(target_os = "linux")]
+mod find;
+#[cfg(target_os = "linux")]
 mod measure;
+mod options;
+#[cfg(target_os = "linux")]
 mod probe_batch;
+#[cfg(target_os = "linux")]
 mod scratch_file;
 mod stored;
+#[cfg(not(target_os = "linux"))]
+mod unmeasured;
 
 use crate::CostModel;
 pub use device_key::DeviceKey;
-pub use measure::{CalibrationOptions, calibrate};
+#[cfg(target_os = "linux")]
+pub use measure::calibrate;
+pub use options::CalibrationOptions;
 use std::fmt;
 use std::path::PathBuf;
+#[cfg(not(target_os = "linux"))]
+pub use unmeasured::calibrate;
 
 /// A measured figure, or why there is none.
 pub type Fact<T> = Result<T, String>;

@@ -1,23 +1,17 @@
 //! Calibrations in files, one for each device.
 //!
-//! What is in such a file is not trusted: one that is broken, of another version, of another device or out of bounds is
-//! ignored, with a warning.
+//! What is in such a file is not trusted: one that is broken, of another version or out of bounds is none.
 
-use super::{CALIBRATION_DEPTHS, Calibration, CalibrationUse, DeviceKey, Fact, date};
+use super::{CALIBRATION_DEPTHS, Calibration, DeviceKey, Fact, date};
 use crate::{CostModel, Error, ErrorKind};
-use rustix::fs::{Mode, OFlags};
 use serde_json::{Map, Value};
 use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::BorrowedFd;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Raised when the meaning of a field changes.
 const VERSION: u32 = 1;
-
-/// More than any calibration has.
-const FILE_BYTES_MAX: u64 = 16 << 10;
 
 /// More characters than any reason needs.
 const REASON_CHARS_MAX: usize = 300;
@@ -128,54 +122,13 @@ impl Calibration {
             direct_1m: rates("direct_1m")?,
         })
     }
-
-    /// The calibration of the device that a directory is on, if there is one to be used.
-    pub(crate) fn find(wanted: &CalibrationUse, directory: BorrowedFd<'_>) -> Option<Calibration> {
-        let folder = match wanted {
-            CalibrationUse::Ignored => return None,
-            CalibrationUse::StoredIn(folder) => folder.clone(),
-            CalibrationUse::Stored if is_off() => return None,
-            CalibrationUse::Stored => cache_folder()?,
-        };
-        let device = DeviceKey::of(directory).ok()?;
-        let path = folder.join(device.file_name());
-        let text = match read_bounded(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-            Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "a stored calibration is ignored");
-                return None;
-            }
-        };
-        let found = Calibration::from_json(&text).filter(|found| found.device == device);
-        if found.is_none() {
-            tracing::warn!(path = %path.display(), "a stored calibration is ignored: broken, or of another device");
-        }
-        found
-    }
 }
 
 /// Where the user's programs keep what they can make again.
-fn cache_folder() -> Option<PathBuf> {
+pub(super) fn cache_folder() -> Option<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
     Some(folder.join("swath"))
-}
-
-fn is_off() -> bool {
-    std::env::var_os("SWATH_CALIBRATION").is_some_and(|value| value == "off")
-}
-
-fn read_bounded(path: &Path) -> std::io::Result<String> {
-    // A pipe in its place must not be waited for.
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    if !file.metadata()?.is_file() {
-        return Err(std::io::Error::other("not a regular file"));
-    }
-    let mut text = String::new();
-    file.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
-    Ok(text)
 }
 
 fn told(fact: &Fact<f64>) -> Value {
@@ -218,7 +171,6 @@ mod tests {
     use super::*;
     use crate::calibration::example;
     use proptest::prelude::*;
-    use std::os::fd::AsFd;
 
     #[test]
     fn a_calibration_goes_round() {
@@ -249,33 +201,6 @@ mod tests {
             assert!(text.contains(good), "{good}\n{text}");
             assert_eq!(Calibration::from_json(&text.replacen(good, bad, 1)), None, "{bad}");
         }
-    }
-
-    #[test]
-    fn a_broken_calibration_file_is_ignored() {
-        let folder = tempfile::tempdir().unwrap();
-        let directory = File::open(folder.path()).unwrap();
-        let device = DeviceKey::of(directory.as_fd()).unwrap();
-        let own = Calibration { device, ..example() };
-        let wanted = CalibrationUse::StoredIn(folder.path().join("made"));
-        let find = || Calibration::find(&wanted, directory.as_fd());
-        assert_eq!(find(), None);
-        let path = own.store_in(&folder.path().join("made")).unwrap();
-        assert_eq!(find(), Some(own.clone()));
-        let other = Calibration { device: DeviceKey { minor: device.minor ^ 1, ..device }, ..own.clone() };
-        let long = own.to_json() + &" ".repeat(20_000);
-        for bytes in
-            [&b""[..], b"\xff\xfe", b"{\"version\": 1}", other.to_json().as_bytes(), &long.as_bytes()[1..]]
-        {
-            std::fs::write(&path, bytes).unwrap();
-            assert_eq!(find(), None);
-        }
-        std::fs::remove_file(&path).unwrap();
-        std::fs::create_dir(&path).unwrap();
-        assert_eq!(find(), None);
-        assert_eq!(Calibration::find(&CalibrationUse::Ignored, directory.as_fd()), None);
-        assert!(own.store_in(&folder.path().join("made")).is_err());
-        assert_eq!(folder.path().join("made").read_dir().unwrap().count(), 1);
     }
 
     proptest! {

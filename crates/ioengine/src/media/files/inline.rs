@@ -1,10 +1,11 @@
 //! Reads on a caller's thread, which never wait for the device.
 
-use super::open_file::{OpenFile, nowait, read_at, resume_offset, unfilled};
+use super::open_file::{OpenFile, read_at};
 use crate::driver::{Completion, LocalDriver, Outcome, ReadOp, ReadTarget, TargetUse, WaitsFor};
+use crate::media::positioned::{resume_offset, unfilled};
 use crate::wake::Wake;
 use crate::{Error, ErrorKind, OpenObject};
-use rustix::io::Errno;
+use rustix::io::{Errno, ReadWriteFlags};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,7 +42,7 @@ impl InlinePread {
             Ok(target) => target,
             Err(error) => return Outcome::Failed(error),
         };
-        match read_at(file.descriptor(), target, resume_offset(offset, filled), nowait()) {
+        match read_at(file.descriptor(), target, resume_offset(offset, filled), ReadWriteFlags::NOWAIT) {
             Ok(read) => Outcome::Filled(read),
             Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::NOSYS) => {
                 self.missed = true;

@@ -1,4 +1,4 @@
-//! Files: by io_uring where a probe shows that it works, else by a pool of threads; on a caller's thread by reads
+//! Files on Linux: by io_uring where a probe shows that it works, else by a pool of threads; on a caller's thread by reads
 //! that do not wait.
 //!
 //! Network file systems (`file_system.rs` knows them by their `statfs` number) are read by threads, one for each read in
@@ -7,11 +7,9 @@
 //! io_uring has one read at a time under way, whatever its depth. Nor are their files mapped: a page fault waits for the
 //! network, and cannot be cancelled. What was measured is in docs/decisions/0007-slow-file-systems.md.
 
-mod access;
 mod cachestat;
 mod close;
 mod direct;
-#[cfg(target_os = "linux")]
 mod file_system;
 mod folder_lock;
 mod inline;
@@ -24,14 +22,13 @@ mod pread_threads;
 mod probe;
 mod replace;
 mod residency;
-#[cfg(target_os = "linux")]
 mod uring;
 
 use crate::calibration::{Calibration, CalibrationUse};
 use crate::driver::{DriverSite, LocalDriver};
+use crate::media::file_access::FileAccess;
 use crate::medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject, TryLock};
 use crate::{CostModel, Error, ErrorKind, Identity, PutCondition};
-pub use access::FileAccess;
 use bytes::Bytes;
 use direct::{DataSet, DirectUse};
 use mapped::{MappedBytes, MappingUse};

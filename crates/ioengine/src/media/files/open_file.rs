@@ -3,13 +3,16 @@
 use super::direct::{Direct, DirectUse};
 use super::mapped::{Mapped, MappingUse};
 use crate::blocks::Blocks;
-use crate::driver::Caching;
+use crate::driver::{Caching, Outcome};
 use crate::medium::OpenObject;
 use crate::resident::Resident;
-use crate::{Error, ErrorKind, FileIdentity, Identity, storage_len};
+use crate::{Error, ErrorKind, FileIdentity, Identity};
 use rustix::fs::{AtFlags, Mode, OFlags, Statx, StatxFlags};
+use rustix::io::{Errno, ReadWriteFlags};
 use std::any::Any;
 use std::ffi::CStr;
+#[cfg(feature = "cache")]
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -109,6 +112,27 @@ impl OpenFile {
         }
     }
 
+    /// Reads into `target` at `offset`, once.
+    pub(super) fn read(&self, caching: Caching, target: &mut [u8], offset: u64) -> Outcome {
+        let way = self.way(caching, offset, target);
+        match read_at(way.descriptor, target, offset, ReadWriteFlags::empty()) {
+            Ok(read) => Outcome::Filled(read),
+            Err(Errno::INVAL | Errno::OPNOTSUPP) if way.is_direct => Outcome::Refused,
+            Err(Errno::INTR | Errno::AGAIN) => Outcome::Again,
+            Err(error) => Outcome::Failed(Error::from_io(error.into())),
+        }
+    }
+
+    /// As [`read`](OpenFile::read) through the page cache, where all or the first of it is there (`RWF_NOWAIT`, Linux 4.14);
+    /// `None` where the read would wait, was interrupted, or the file system cannot tell.
+    pub(super) fn read_at_once(&self, target: &mut [u8], offset: u64) -> Option<Outcome> {
+        match read_at(self.descriptor(), target, offset, ReadWriteFlags::NOWAIT) {
+            Ok(read) => Some(Outcome::Filled(read)),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INTR | Errno::AGAIN) => None,
+            Err(error) => Some(Outcome::Failed(Error::from_io(error.into()))),
+        }
+    }
+
     pub(super) fn file_identity(&self) -> &FileIdentity {
         &self.file
     }
@@ -200,11 +224,11 @@ fn is_settled(changed_ns: i128) -> bool {
 }
 
 /// Reads into `target` at `offset`, once. What the kernel answers, as the driver contract wants it.
-pub(crate) fn read_at(
+pub(super) fn read_at(
     file: BorrowedFd<'_>,
     target: &mut [u8],
     offset: u64,
-    flags: rustix::io::ReadWriteFlags,
+    flags: ReadWriteFlags,
 ) -> rustix::io::Result<usize> {
     if flags.is_empty() {
         return rustix::io::pread(file, target, offset);
@@ -212,30 +236,11 @@ pub(crate) fn read_at(
     rustix::io::preadv2(file, &mut [io::IoSliceMut::new(target)], offset, flags)
 }
 
-/// The part of a target that is still to be filled.
-pub(super) fn unfilled(target: &mut [u8], filled: usize, len: usize) -> Result<&mut [u8], Error> {
-    let found = target.len();
-    target.get_mut(filled..len).ok_or_else(|| {
-        Error::new(
-            ErrorKind::Internal,
-            format!("a read of {len} bytes, {filled} filled, has a target of {found}"),
-        )
-    })
-}
-
-/// The file offset at which a read goes on.
-pub(super) fn resume_offset(offset: u64, filled: usize) -> u64 {
-    offset.saturating_add(storage_len(filled))
-}
-
-/// What has a read answer `EAGAIN` instead of waiting for the device.
-#[cfg(target_os = "linux")]
-pub(crate) fn nowait() -> rustix::io::ReadWriteFlags {
-    rustix::io::ReadWriteFlags::NOWAIT
-}
-
-/// Elsewhere every read may wait.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn nowait() -> rustix::io::ReadWriteFlags {
-    rustix::io::ReadWriteFlags::empty()
+/// As [`read_at`], of what is in the page cache; `None` where the read would wait, or might.
+#[cfg(feature = "cache")]
+pub(crate) fn read_cached_at(file: &File, target: &mut [u8], offset: u64) -> Option<io::Result<usize>> {
+    match read_at(file.as_fd(), target, offset, ReadWriteFlags::NOWAIT) {
+        Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::NOSYS) => None,
+        read => Some(read.map_err(io::Error::from)),
+    }
 }

@@ -1,14 +1,15 @@
-//! A pool of threads that call `pread(2)`: for kernels and containers without io_uring, and for network file systems.
+//! A pool of threads that call `pread(2)`: for kernels and containers without io_uring, for network file systems, and where
+//! there is no Linux.
 //!
 //! On a local disk the lane reads what is in the page cache itself (`RWF_NOWAIT`, Linux 4.14): handing a read to a thread
 //! and back costs several times what copying some KiB does.
 
-use super::open_file::{OpenFile, nowait, read_at, resume_offset, unfilled};
+use super::open_file::OpenFile;
 use crate::driver::{Caching, Completion, LocalDriver, Outcome, ReadOp, ReadTarget, TargetUse, WaitsFor};
 use crate::engine::lock;
+use crate::media::positioned::{resume_offset, unfilled};
 use crate::wake::Wake;
 use crate::{Error, ErrorKind, OpenObject};
-use rustix::io::{Errno, ReadWriteFlags};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -103,16 +104,13 @@ impl PreadThreads {
     /// Makes a read of cached bytes here and now; gives back one that would wait.
     fn read_at_once(&mut self, mut job: Job) -> Result<(), Job> {
         let may_wait = self.waits_for != WaitsFor::Device || job.caching != Caching::Cached;
-        let may_wait = may_wait || nowait().is_empty();
         if may_wait || !self.at_once.is_worth_a_try() {
             return Err(job);
         }
-        let outcome = job.read(nowait());
-        let found = !matches!(outcome, Outcome::Again | Outcome::Refused);
-        self.at_once.note(found);
-        if !found {
-            return Err(job);
-        }
+        let read = job.read(|file, target, offset| file.read_at_once(target, offset));
+        let outcome = read.unwrap_or_else(|failed| Some(Outcome::Failed(failed)));
+        self.at_once.note(outcome.is_some());
+        let Some(outcome) = outcome else { return Err(job) };
         self.own.push(Completion { slot: job.slot, target: job.target, outcome });
         Ok(())
     }
@@ -163,32 +161,23 @@ impl Pool {
     }
 
     fn run(&self, mut job: Job) {
-        let outcome = job.read(ReadWriteFlags::empty());
+        let caching = job.caching;
+        let outcome = job.read(|file, target, offset| file.read(caching, target, offset));
+        let outcome = outcome.unwrap_or_else(Outcome::Failed);
         lock(&self.done).push(Completion { slot: job.slot, target: job.target, outcome });
         self.wake.wake();
     }
 }
 
 impl Job {
-    fn read(&mut self, flags: ReadWriteFlags) -> Outcome {
+    /// Has what is left of it read.
+    fn read<T>(&mut self, read: impl FnOnce(&OpenFile, &mut [u8], u64) -> T) -> Result<T, Error> {
         let (Some(target), Some(file)) = (&mut self.target, self.object.as_any().downcast_ref::<OpenFile>())
         else {
-            return Outcome::Failed(Error::new(ErrorKind::Internal, "not a read of a local file"));
+            return Err(Error::new(ErrorKind::Internal, "not a read of a local file"));
         };
-        let target = match unfilled(target.as_mut_slice(), self.filled, self.len) {
-            Ok(target) => target,
-            Err(error) => return Outcome::Failed(error),
-        };
-        let offset = resume_offset(self.offset, self.filled);
-        let way = file.way(self.caching, offset, target);
-        match read_at(way.descriptor, target, offset, flags) {
-            Ok(read) => Outcome::Filled(read),
-            Err(Errno::INVAL | Errno::OPNOTSUPP) if way.is_direct => Outcome::Refused,
-            // File systems without `RWF_NOWAIT`.
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) if flags != ReadWriteFlags::empty() => Outcome::Refused,
-            Err(Errno::INTR | Errno::AGAIN) => Outcome::Again,
-            Err(error) => Outcome::Failed(Error::from_io(error.into())),
-        }
+        let target = unfilled(target.as_mut_slice(), self.filled, self.len)?;
+        Ok(read(file, target, resume_offset(self.offset, self.filled)))
     }
 }
 

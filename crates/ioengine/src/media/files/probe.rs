@@ -1,7 +1,6 @@
 //! Choosing how a directory's files are read.
 
 use super::FileAccess;
-#[cfg(target_os = "linux")]
 use super::file_system::remote_name;
 use super::pread_threads::PreadThreads;
 use crate::driver::{LocalDriver, WaitsFor};
@@ -19,14 +18,9 @@ pub(super) struct Mechanism {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    #[cfg(target_os = "linux")]
     IoUring,
     PreadThreads,
     /// As many of them as there may be reads in flight.
-    #[cfg_attr(
-        not(target_os = "linux"),
-        expect(dead_code, reason = "network file systems are told on Linux only")
-    )]
     RemoteThreads,
 }
 
@@ -36,7 +30,6 @@ const DISK_THREADS_MAX: usize = 16;
 impl Mechanism {
     pub(super) fn name(&self) -> &'static str {
         match self.kind {
-            #[cfg(target_os = "linux")]
             Kind::IoUring => "io_uring",
             Kind::PreadThreads => "pread threads",
             // A name of its own, because media of one name share a lane's driver.
@@ -55,7 +48,6 @@ impl Mechanism {
 
     pub(super) fn driver(&self, limits: &Limits, wake: &Arc<Wake>) -> Result<Box<dyn LocalDriver>, Error> {
         match self.kind {
-            #[cfg(target_os = "linux")]
             Kind::IoUring => match super::uring::Uring::new(limits.local_depth) {
                 Ok(ring) => Ok(Box::new(ring)),
                 Err(error) => {
@@ -80,7 +72,6 @@ fn disk_threads(limits: &Limits, wake: &Arc<Wake>) -> Box<dyn LocalDriver> {
 }
 
 /// Chooses for the files below `directory`.
-#[cfg(target_os = "linux")]
 pub(super) fn choose(access: FileAccess, directory: &OwnedFd) -> Result<Mechanism, Error> {
     let remote = remote_name(directory);
     if access == FileAccess::PreadThreads {
@@ -103,13 +94,4 @@ pub(super) fn choose(access: FileAccess, directory: &OwnedFd) -> Result<Mechanis
             reason: format!("io_uring does not work here: {error}"),
         }),
     }
-}
-
-/// Chooses for the files below `directory`.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn choose(access: FileAccess, _directory: &OwnedFd) -> Result<Mechanism, Error> {
-    if access == FileAccess::IoUring {
-        return Err(Error::new(ErrorKind::Unsupported, "io_uring needs Linux"));
-    }
-    Ok(Mechanism { kind: Kind::PreadThreads, reason: "io_uring needs Linux".to_owned() })
 }

@@ -4,8 +4,9 @@
 //! flags where the kernel does not know them (Linux 5.11, the first that waits with a timeout). Its queues are not inherited by forked children. What was
 //! measured for these choices is in docs/decisions/0001-spike.md.
 
-use super::open_file::{OpenFile, resume_offset, unfilled};
+use super::open_file::OpenFile;
 use crate::driver::{Completion, LocalDriver, Outcome, ReadOp, ReadTarget, TargetUse, WaitsFor};
+use crate::media::positioned::{resume_offset, unfilled};
 use crate::wake::Wake;
 use crate::{Error, ErrorKind};
 use io_uring::types::{Fd, SubmitArgs, Timespec};

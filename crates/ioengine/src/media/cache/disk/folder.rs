@@ -1,17 +1,14 @@
 //! The folder that processes share: who writes which files, and how many bytes there may be.
 //!
-//! A file of records is named `<made, ns since 1970>-<slot>.segment`. Each process that writes holds a lock (`flock(2)`) on
+//! A file of records is named `<made, ns since 1970>-<slot>.segment`. Each process that writes holds a lock (`flock(2)`, on Windows `LockFileEx`) on
 //! `<slot>.lock`, and alone adds to files of its slot; all read all files. Files of a slot that nobody holds may be removed
 //! by anybody. Who adds or removes files holds `folder.lock` meanwhile, so that the bound holds over all processes.
 
-use crate::fork::{close_in_child, generation, keep_in_child};
+use crate::fork::{close_file_in_child, generation, keep_file_in_child};
 use crate::{Error, ErrorKind};
-use rustix::fs::{FlockOperation, flock};
 use std::collections::HashMap;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -22,7 +19,9 @@ const SLOTS_MAX: u32 = 1024;
 const LAYOUT: &str = "swath-cache-1";
 
 /// What is made is for this user alone: it holds what the user's credentials gave.
+#[cfg(unix)]
 const FOLDER_MODE: u32 = 0o700;
+#[cfg(unix)]
 const FILE_MODE: u32 = 0o600;
 
 /// Who changes the folder holds it for moments. Who had to wait longer does without.
@@ -59,27 +58,23 @@ impl Folder {
             let message = format!("wanted a cache in the folder {}, but {what}: {error}", root.display());
             Error::new(Error::from_io(error).kind(), message)
         };
-        DirBuilder::new()
-            .recursive(true)
-            .mode(FOLDER_MODE)
-            .create(&path)
-            .map_err(|error| refuse("it cannot be made", error))?;
+        own_folder().recursive(true).create(&path).map_err(|error| refuse("it cannot be made", error))?;
         for slot in 0..SLOTS_MAX {
             let lock = open_lock(&path, &format!("{slot:04}"))
                 .map_err(|error| refuse("it cannot be written to", error))?;
             // Before it is locked: a child in between would hold it as long as it lives.
-            close_in_child(lock.as_raw_fd());
-            let locked = flock(&lock, FlockOperation::NonBlockingLockExclusive);
+            close_file_in_child(&lock);
+            let locked = lock.try_lock();
             if locked.is_err() {
-                keep_in_child(lock.as_raw_fd());
+                keep_file_in_child(&lock);
             }
             match locked {
                 Ok(()) => {
                     let (lock, generation) = (Some(lock), generation());
                     return Ok(Folder { path, slot, lock, bytes_max, generation });
                 }
-                Err(rustix::io::Errno::WOULDBLOCK) => {}
-                Err(error) => return Err(refuse("files in it cannot be locked", error.into())),
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(error)) => return Err(refuse("files in it cannot be locked", error)),
             }
         }
         let message = format!("{} is used by {SLOTS_MAX} processes already", root.display());
@@ -115,7 +110,7 @@ impl Folder {
         self.make_room(bytes, removed)?;
         let made_ns = crate::media::cache::object::now_ns();
         let path = self.path.join(format!("{made_ns:020}-{:04}.segment", self.slot));
-        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(FILE_MODE).open(&path)?;
+        let file = own_file().read(true).write(true).create_new(true).open(&path)?;
         file.set_len(bytes)?;
         Ok((path, made_ns, file))
     }
@@ -170,7 +165,7 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let Some(lock) = self.lock.take() else { return };
         if self.generation == generation() {
-            keep_in_child(lock.as_raw_fd());
+            keep_file_in_child(&lock);
             unlock(&lock);
         } else {
             std::mem::forget(lock);
@@ -185,9 +180,9 @@ impl Locked {
     fn wait(file: File) -> io::Result<Locked> {
         let until = Instant::now() + LOCK_WAIT_MAX;
         loop {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            match file.try_lock() {
                 Ok(()) => return Ok(Locked(file)),
-                Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => {
+                Err(TryLockError::WouldBlock) if Instant::now() < until => {
                     std::thread::sleep(LOCK_INTERVAL);
                 }
                 Err(error) => return Err(error.into()),
@@ -203,7 +198,7 @@ impl Drop for Locked {
 }
 
 fn unlock(file: &File) {
-    if let Err(error) = flock(file, FlockOperation::Unlock) {
+    if let Err(error) = file.unlock() {
         tracing::warn!(%error, "a lock in the cache's folder cannot be let go of");
     }
 }
@@ -234,7 +229,7 @@ impl Slots<'_> {
 
 fn is_locked(folder: &Path, slot: u32) -> bool {
     let Ok(lock) = open_lock(folder, &format!("{slot:04}")) else { return true };
-    let held = flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err();
+    let held = lock.try_lock().is_err();
     if !held {
         unlock(&lock);
     }
@@ -243,7 +238,25 @@ fn is_locked(folder: &Path, slot: u32) -> bool {
 
 fn open_lock(folder: &Path, name: &str) -> io::Result<File> {
     let path = folder.join(format!("{name}.lock"));
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(FILE_MODE).open(path)
+    own_file().read(true).write(true).create(true).truncate(false).open(path)
+}
+
+/// Makes folders for this user alone; on Windows with the rights of the folder that they are in.
+fn own_folder() -> DirBuilder {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "there are no modes"))]
+    let mut made = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut made, FOLDER_MODE);
+    made
+}
+
+/// As [`own_folder`], files.
+fn own_file() -> OpenOptions {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "there are no modes"))]
+    let mut made = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut made, FILE_MODE);
+    made
 }
 
 fn listed(entry: &std::fs::DirEntry) -> Option<Listed> {

@@ -3,14 +3,12 @@
 use super::record::{BLOCK_BYTES, HEAD_BYTES, Record, Sealed, block_sum};
 use crate::engine::lock;
 use crate::media::cache::object::Object;
-use crate::media::files::open_file::{nowait, read_at};
+use crate::media::files::open_file::read_cached_at;
+use crate::media::positioned::{read_at, read_exact_at};
 use crate::{Error, memory_len, storage_len};
 use bytes::Bytes;
-use rustix::io::{Errno, ReadWriteFlags};
 use std::fs::File;
 use std::ops::Range as Span;
-use std::os::fd::AsFd;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -108,12 +106,12 @@ impl Segment {
 
     fn record_at(&self, at: u64, size: u64) -> Option<(Record, Sealed)> {
         let mut fixed = [0; HEAD_BYTES];
-        self.file.read_exact_at(&mut fixed, at).ok()?;
+        read_exact_at(&self.file, &mut fixed, at).ok()?;
         let mut head = vec![0; Record::head_bytes(&fixed)?];
         if size < at.checked_add(storage_len(head.len()))? {
             return None;
         }
-        self.file.read_exact_at(&mut head, at).ok()?;
+        read_exact_at(&self.file, &mut head, at).ok()?;
         let (record, sealed) = Record::open(&head, self.place(at))?;
         let end = at.checked_add(sealed.head_bytes)?.checked_add(record.len)?;
         (end <= size).then_some((record, sealed))
@@ -231,21 +229,15 @@ impl Stored {
         let mut done = 0;
         while done < target.len() {
             let at = self.at + from + storage_len(done);
-            let flags = match waiting {
-                Waiting::Allowed => ReadWriteFlags::empty(),
-                Waiting::Never => nowait(),
+            let (file, rest) = (&self.segment.file, &mut target[done..]);
+            let read = match waiting {
+                Waiting::Allowed => read_at(file, rest, at),
+                Waiting::Never => read_cached_at(file, rest, at).ok_or(WouldWait)?,
             };
-            if waiting == Waiting::Never && flags.is_empty() {
-                return Err(WouldWait);
-            }
-            let read = read_at(self.segment.file.as_fd(), &mut target[done..], at, flags);
             match read {
                 Ok(0) => return Ok(false),
                 Ok(read) => done += read,
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::NOSYS) if waiting == Waiting::Never => {
-                    return Err(WouldWait);
-                }
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     tracing::warn!(%error, path = %self.segment.path.display(), "a file of the cache cannot be read");
                     return Ok(false);

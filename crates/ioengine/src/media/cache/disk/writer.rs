@@ -5,11 +5,11 @@ use super::segment::{Segment, Stored};
 use super::{RANGE_PARTS, Shared};
 use crate::engine::lock;
 use crate::media::cache::object::Object;
+use crate::media::positioned::write_all_at;
 use crate::storage_len;
 use bytes::Bytes;
 use std::collections::{HashSet, VecDeque};
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -249,8 +249,8 @@ impl Writer<'_> {
         let Some((head, sealed)) = record.seal(data, segment.place(at)) else { return Ok(None) };
         let data_at = at + sealed.head_bytes;
         // The head comes last: a record that is cut off has none.
-        segment.file.write_all_at(data, data_at)?;
-        segment.file.write_all_at(&head, at)?;
+        write_all_at(&segment.file, data, data_at)?;
+        write_all_at(&segment.file, &head, at)?;
         segment.scanned.store(at + bytes, Ordering::Release);
         if let Some(active) = &mut self.active {
             active.at = at + bytes;

@@ -4,13 +4,12 @@ use super::{Fault, Refusal};
 use std::convert::Infallible;
 use std::io;
 use std::ops::Range;
-use std::os::fd::AsFd;
 
 /// A mapping, of which there is none here.
 pub(crate) struct Mapping(Infallible);
 
 impl Mapping {
-    pub(crate) fn new(_file: impl AsFd, _len: u64) -> io::Result<Mapping> {
+    pub(crate) fn new(_file: impl Sized, _len: u64) -> io::Result<Mapping> {
         Err(io::Error::new(io::ErrorKind::Unsupported, Refusal::Architecture.to_string()))
     }
 
@@ -22,7 +21,7 @@ impl Mapping {
         match self.0 {}
     }
 
-    pub(crate) fn resident_bytes(&self, _file: impl AsFd, _range: Range<u64>) -> io::Result<u64> {
+    pub(crate) fn resident_bytes(&self, _file: impl Sized, _range: Range<u64>) -> io::Result<u64> {
         match self.0 {}
     }
 
