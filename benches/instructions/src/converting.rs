@@ -141,7 +141,6 @@ fn convert<T: Element>(
         for tile in 0..tiles {
             output.claim(0, tile).ok_or("a tile was claimed before")?.write(&chunk)?;
         }
-        output.finish_means();
         drop(output);
         if !is_checked && memory != expected {
             return Err("a tile was not converted as it should be".into());

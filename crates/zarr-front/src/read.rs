@@ -423,9 +423,8 @@ impl<'a> ReadPlan<'a> {
     ) -> Result<Output<'m>, Error> {
         run.map_err(|error| self.named(error.into()))?;
         let finished = results.finish();
-        let (errors, mut output) =
+        let (errors, output) =
             finished.ok_or_else(|| Error::new(ErrorKind::Internal, "a finished batch is in use"))?;
-        output.finish_means();
         let failed = errors.len();
         match errors.into_iter().next() {
             None if output.unclaimed() == 0 => Ok(output),

@@ -53,12 +53,11 @@ impl ReadPlan<'_> {
             engine.spawn(batch, &options.run())
         };
         running.await.map_err(|error| self.named(error.into()))?;
-        let (errors, mut output) =
+        let (errors, output) =
             results.finish().ok_or_else(|| Error::new(ErrorKind::Internal, "a finished batch is in use"))?;
         if errors.is_empty() && output.unclaimed() != 0 {
             return Err(self.named(Error::new(ErrorKind::Internal, "tiles of the results were never filled")));
         }
-        output.finish_means();
         let bytes = output.into_owned();
         let mut bytes = bytes.ok_or_else(|| Error::new(ErrorKind::Internal, "an output lost its memory"))?;
         self.array().make_native(&mut bytes);

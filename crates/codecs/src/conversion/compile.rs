@@ -4,6 +4,7 @@ use super::floats::{Floats, Normals, Working};
 use super::integers::{Integers, WholeSteps, integers};
 use super::load::{Decode, loading};
 use super::number::Number;
+use super::pairs::pairs;
 use super::store::{BFloat, Half, Store, Storing, Target};
 use super::{Conversion, NanMeans, Normal};
 use crate::error::Error;
@@ -262,7 +263,8 @@ impl Conversion {
             Storage::AsIs => None,
             Storage::Cast(store) => Some(store),
         };
-        Some(Floats { load, normal, fill, store })
+        let pairs = if self.calculates() || self.masks() { None } else { pairs(source) };
+        Some(Floats { load, pairs, normal, fill, store })
     }
 }
 

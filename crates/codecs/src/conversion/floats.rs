@@ -1,6 +1,7 @@
 //! Conversions whose steps are done in floats.
 
 use super::load::Load;
+use super::pairs::PairMeans;
 use super::rows::{Blocks, StoredRows, values_of_bytes};
 use super::simd::{self, Loop, Vectors};
 use super::source::Value;
@@ -53,6 +54,8 @@ impl Working for f64 {
 /// The steps of a conversion, done in `W`.
 pub(crate) struct Floats<W> {
     pub(super) load: Box<dyn Load<W>>,
+    /// What makes means of 2 x 2 elements; `None` where something is done to them before, or sums may not be exact.
+    pub(super) pairs: Option<Box<dyn PairMeans<W>>>,
     pub(super) normal: Option<Normals<W>>,
     pub(super) fill: Option<W>,
     /// `None` where the target is `W` itself.
@@ -106,6 +109,34 @@ impl<W: Working> Floats<W> {
     /// The steps before the mean, for rows that are normalised by the same.
     pub(crate) fn values(&self, stored: StoredRows<'_>, channel: ChannelRow, values: &mut [&mut [W]]) {
         self.calculate(stored, channel, values, None);
+    }
+
+    /// What makes means of 2 x 2 elements straight from how they are stored, where that can be.
+    pub(crate) fn pairs(&self) -> Option<&dyn PairMeans<W>> {
+        self.pairs.as_deref()
+    }
+
+    /// Means of blocks of 2 x 2 elements, each two rows one of `count` blocks, from element number `first` of every row on:
+    /// as many rows as `targets`. They go through `blocks` where the target is another type than they are.
+    pub(crate) fn pair_means(
+        &self,
+        pairs: &dyn PairMeans<W>,
+        (stored, first): (StoredRows<'_>, usize),
+        blocks: &mut Blocks<W>,
+        (targets, count): (&mut [&mut [u8]], usize),
+    ) {
+        // Integers are never NaN: nothing is to be filled.
+        if self.store.is_none()
+            && values_of_bytes(targets, |means| pairs.means(stored, first, means)).is_some()
+        {
+            return;
+        }
+        blocks.rows(targets.len(), count, |means| {
+            pairs.means(stored, first, means);
+            for (means, target) in means.iter_mut().zip(targets) {
+                self.finish(means, target);
+            }
+        });
     }
 
     /// The steps behind the mean; `values` are changed on the way.

@@ -18,7 +18,23 @@ pub(super) fn map_lanes<A: Copy, B: Copy>(source: &[A], target: &mut [B], of: im
     }
 }
 
-/// The same, with all lanes at once by a function of their own.
+/// Has each of `target` be what `of` makes of the elements of two others in its place; all are as long as the shortest one.
+#[inline(always)]
+pub(super) fn map_two<A: Copy, B: Copy>(left: &[A], right: &[A], target: &mut [B], of: impl Fn(A, A) -> B) {
+    let [first, rest] = parts(left.len().min(right.len()).min(target.len()));
+    let mut map = |part: Range<usize>| {
+        let sources = left[part.clone()].iter().zip(&right[part.clone()]);
+        for (target, (left, right)) in target[part].iter_mut().zip(sources) {
+            *target = of(*left, *right);
+        }
+    };
+    map(first);
+    if !rest.is_empty() {
+        map(rest);
+    }
+}
+
+/// [`map_lanes`], with all lanes at once by a function of their own.
 #[inline(always)]
 pub(super) fn map_chunks<A: Copy, B: Copy>(
     source: &[A],

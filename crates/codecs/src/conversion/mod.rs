@@ -11,6 +11,7 @@ mod integers;
 mod lanes;
 mod load;
 mod number;
+mod pairs;
 mod rows;
 mod simd;
 mod source;

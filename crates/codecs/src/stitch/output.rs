@@ -277,24 +277,6 @@ impl<'m> Output<'m> {
         self.len - self.used
     }
 
-    /// Where a result starts.
-    pub(super) fn offset(&self, result: usize) -> usize {
-        self.results.get(result).map_or(self.used, |place| place.offset)
-    }
-
-    /// The element that starts so many bytes from the output's start; none where that is beyond its end.
-    #[expect(unsafe_code, reason = "writes to memory that tiles were handed out of")]
-    pub(super) fn element_mut(&mut self, position: usize) -> &mut [u8] {
-        let end = position.checked_add(self.element_bytes);
-        if end.is_none_or(|end| self.used < end) {
-            return &mut [];
-        }
-        // SAFETY: within the results, and so within the memory.
-        let start = unsafe { self.start.add(position) };
-        // SAFETY: initialised bytes within the memory, which the output has to itself: tiles borrow it, and there are none.
-        unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), self.element_bytes) }
-    }
-
     /// Results that the output holds.
     pub fn result_count(&self) -> usize {
         self.results.len()

@@ -526,7 +526,6 @@ fn stitch(case: &Case, order: u64) -> Option<Vec<u8>> {
         let chunk = DecodedChunk { bytes: &bytes, start: 0, strides: &strides, swap_unit_bytes };
         output.claim(0, number).unwrap().write(&chunk).unwrap();
     }
-    output.finish_means();
     Some(output.into_owned().unwrap())
 }
 

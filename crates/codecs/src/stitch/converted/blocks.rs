@@ -8,6 +8,8 @@ pub(super) struct AxisBlocks {
     pub(super) count: usize,
     /// By block; empty where each of them lies in one chunk.
     places: Vec<BlockPlace>,
+    /// The blocks that lie in several chunks.
+    pub(super) cut: Vec<usize>,
     /// Blocks of one chunk.
     pub(super) whole: usize,
     /// Shares of blocks that lie in several.
@@ -53,7 +55,7 @@ impl AxisBlocks {
         let count = memory(cut.count()) / factor;
         let starts = (0..cut.tile_count()).map(|tile| memory(cut.tile(tile).target_start));
         if factor == 1 || starts.clone().all(|start| start.is_multiple_of(factor)) {
-            return AxisBlocks { count, places: Vec::new(), whole: count, cut_shares: 0 };
+            return AxisBlocks { count, places: Vec::new(), cut: Vec::new(), whole: count, cut_shares: 0 };
         }
         let nothing = BlockPlace { first_tile: 0, shares: 0, first_share: 0, rank: 0 };
         let mut places = vec![nothing; count];
@@ -75,7 +77,8 @@ impl AxisBlocks {
             place.rank = *rank;
             *rank += place.shares;
         }
-        AxisBlocks { count, places, whole, cut_shares }
+        let cut = (0..count).filter(|block| places[*block].is_cut()).collect();
+        AxisBlocks { count, places, cut, whole, cut_shares }
     }
 
     /// The place of a block.
@@ -92,7 +95,7 @@ impl AxisBlocks {
 
     /// Bytes of memory that it holds.
     pub(super) fn bytes(&self) -> usize {
-        self.places.capacity() * size_of::<BlockPlace>()
+        self.places.capacity() * size_of::<BlockPlace>() + self.cut.capacity() * size_of::<usize>()
     }
 }
 

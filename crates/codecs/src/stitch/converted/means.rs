@@ -1,9 +1,9 @@
 //! Tiles whose elements become means of blocks.
 
-use super::super::copy::RANK_MAX;
+use super::super::copy::{Loop, RANK_MAX};
 use super::super::output::memory;
 use super::super::picks::Run;
-use super::super::rows::TileMemory;
+use super::super::rows::{Rows, TileMemory};
 use super::super::tile::{Tile, outside};
 use super::fold::{average, fold};
 use super::nest::{Place, Step, Strided, TileAxis};
@@ -15,6 +15,7 @@ use crate::error::Error;
 use std::ops::Range;
 
 mod block_rows;
+mod cut_blocks;
 use block_rows::BlockRows;
 
 /// Blocks along the last axis that are worked on at a time.
@@ -27,6 +28,7 @@ struct Means<'t, 'c, W> {
     seams: Option<&'t Seams>,
     stored: Stored<'c>,
     memory: TileMemory<'t>,
+    rows: Rows<'t>,
     target_bytes: usize,
     /// Elements of a block.
     full: f64,
@@ -76,7 +78,8 @@ struct Cell {
 }
 
 impl Tile<'_> {
-    /// Fills the tile's blocks with their means, and keeps its share of those that lie in other chunks as well.
+    /// Fills the tile's blocks with their means, and keeps its share of those that lie in other chunks as well. The last tile
+    /// of a result makes the means of these.
     pub(super) fn write_means<W: Working>(
         self,
         chunk: &DecodedChunk<'_>,
@@ -101,6 +104,7 @@ impl Tile<'_> {
             seams: self.output.seams(self.result),
             stored: Stored::new(chunk, conversion.source.size_bytes()),
             memory: TileMemory::new(self.output),
+            rows: Rows::new(self.output),
             target_bytes: self.output.element_bytes,
             full: factors.iter().map(|factor| *factor as f64).product(),
             is_exact: conversion.has_exact_sums(),
@@ -110,7 +114,13 @@ impl Tile<'_> {
             counts: is_counted.then_some([0.0; ROW]),
             cell: Cell { cut: None, at: [0; RANK_MAX], loops: [Strided::default(); RANK_MAX] },
         };
-        means.outer(0, first)
+        means.outer(0, first)?;
+        let tile_count = self.output.tile_count(self.result);
+        if let Some(seams) = means.seams.filter(|seams| seams.end_tile(tile_count)) {
+            let strides: Vec<usize> = self.axes.iter().map(|axis| axis.target_stride).collect();
+            means.finish_cut_blocks(seams, target, &strides);
+        }
+        Ok(())
     }
 }
 
@@ -287,10 +297,25 @@ impl<W: Working> Means<'_, '_, W> {
     }
 }
 
-/// The memory of some blocks whose elements all lie in the tile.
+/// The memory of some blocks whose elements all lie in the tile; or, once every tile has kept its shares, of a block that lies in
+/// several.
 #[expect(unsafe_code, reason = "writes to the claimed bytes")]
 #[inline]
 fn claimed<'m>(memory: &'m mut TileMemory<'_>, target: usize, len: usize) -> &'m mut [u8] {
-    // SAFETY: such blocks are the tile's, which its claim alone may touch.
+    // SAFETY: blocks of one tile are the tile's, which its claim alone may touch. The others are no tile's: the one that
+    // was the last to keep its shares alone touches them.
     unsafe { memory.bytes(target, len) }
+}
+
+/// Rows of such blocks, each of `len` bytes, handed to `work` at most [`ROWS_MAX`] at a time.
+#[expect(unsafe_code, reason = "writes to the claimed bytes")]
+#[inline]
+fn claimed_rows(
+    rows: &mut Rows<'_>,
+    (target, lines): (usize, Loop),
+    len: usize,
+    work: &mut impl FnMut(usize, usize, &mut [&mut [u8]]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    // SAFETY: as above, and each row is handed out once.
+    unsafe { rows.hand_out((0, target), lines, len, work) }
 }

@@ -64,18 +64,6 @@ impl<'m> Output<'m> {
         self.converted.as_ref().map(|converted| &*converted.conversion)
     }
 
-    /// Puts the means of blocks that lie in several chunks in their places, once all tiles are filled. Without it, such
-    /// means are not defined; blocks of tiles that were never filled have none.
-    pub fn finish_means(&mut self) {
-        let Some(converted) = self.converted.take() else { return };
-        for (result, seams) in converted.seams.iter().enumerate() {
-            if let Some(seams) = seams {
-                seams.finish(result, &converted.conversion, self);
-            }
-        }
-        self.converted = Some(converted);
-    }
-
     /// True where elements become one.
     #[inline]
     pub(in super::super) fn has_means(&self) -> bool {
@@ -127,14 +115,6 @@ impl<'m> Output<'m> {
         converted.seams.push(seams);
         self.axes.extend(places.into_iter().rev());
         Ok(ResultLayout { bytes, ..layout })
-    }
-
-    /// Bytes of a row-major place in the memory of a result.
-    pub(super) fn position(&self, result: usize, at: &[usize]) -> usize {
-        let axes = self.axes[result * self.rank..].iter();
-        axes.zip(at)
-            .map(|(axis, at)| axis.target_stride.wrapping_mul(*at))
-            .fold(self.offset(result), usize::wrapping_add)
     }
 }
 

@@ -1,10 +1,9 @@
 //! The blocks of a result that lie in several chunks: their shares, until all are there.
 
 use super::super::cut_axis::CutAxis;
-use super::super::output::Output;
 use super::blocks::AxisBlocks;
 use super::output::too_many_seams;
-use crate::conversion::{CompiledConversion, Floats, NanMeans, Steps, Working};
+use crate::conversion::{CompiledConversion, NanMeans};
 use crate::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,11 +11,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 ///
 /// They are in parts: the part of an axis has the blocks that are cut along it, and along none before it. Within a part they
 /// are row-major: along the axes before by blocks, along the others by shares.
+///
+/// Whoever fills the last tile of the result makes the means of these blocks.
 pub(super) struct Seams {
     pub(super) axes: Vec<AxisBlocks>,
     /// By axis: where its part starts.
     starts: Vec<usize>,
     sums: Vec<AtomicU64>,
+    /// Tiles whose shares are all kept.
+    tiles_done: AtomicU64,
     /// Empty where every element counts.
     counts: Vec<AtomicU64>,
     /// Elements of a block.
@@ -33,13 +36,13 @@ pub(super) struct Share {
 impl Seams {
     /// What a result with such axes needs; `None` where no block lies in several chunks.
     pub(super) fn new(
-        axes: &[CutAxis],
+        cuts: &[CutAxis],
         conversion: &CompiledConversion,
         bytes_max: usize,
     ) -> Result<Option<Seams>, Error> {
         let factors = &conversion.factors;
         let axes: Vec<AxisBlocks> =
-            axes.iter().zip(factors).map(|(cut, factor)| AxisBlocks::new(cut, *factor)).collect();
+            cuts.iter().zip(factors).map(|(cut, factor)| AxisBlocks::new(cut, *factor)).collect();
         if axes.iter().all(|axis| axis.cut_shares == 0) {
             return Ok(None);
         }
@@ -60,7 +63,7 @@ impl Seams {
         let zeros = |len: usize| std::iter::repeat_with(AtomicU64::default).take(len).collect();
         let counts = zeros(if is_counted { len } else { 0 });
         let full = factors.iter().map(|factor| *factor as f64).product();
-        Ok(Some(Seams { axes, starts, sums: zeros(len), counts, full }))
+        Ok(Some(Seams { axes, starts, sums: zeros(len), tiles_done: AtomicU64::default(), counts, full }))
     }
 
     /// Bytes of memory that it holds.
@@ -73,6 +76,11 @@ impl Seams {
     pub(super) fn number(&self, part: usize, at: &[usize]) -> usize {
         let axes = at.iter().enumerate();
         self.starts[part] + axes.fold(0, |number, (axis, at)| number * extent(&self.axes, part, axis) + at)
+    }
+
+    /// How far apart the numbers are of shares of neighbouring blocks along the last axis but one, in the part of the last.
+    pub(super) fn column_step(&self) -> usize {
+        self.axes.last().map_or(0, |last| last.cut_shares)
     }
 
     /// Keeps a share.
@@ -93,26 +101,26 @@ impl Seams {
         Share { sum: value(&self.sums, 0.0), count: value(&self.counts, 0.0) }
     }
 
-    /// Puts the means of all blocks in their places.
-    pub(super) fn finish(&self, result: usize, conversion: &CompiledConversion, output: &mut Output<'_>) {
-        match &conversion.steps {
-            // Integers that are never floats have no means.
-            Steps::Integers(_) => {}
-            Steps::Single(floats) => self.finish_floats(result, floats, output),
-            Steps::Double(floats) => self.finish_floats(result, floats, output),
+    /// Tells that all shares of one more of so many tiles are kept: true where those of every tile are now.
+    pub(super) fn end_tile(&self, tile_count: u64) -> bool {
+        // Whoever is last sees what the others kept.
+        self.tiles_done.fetch_add(1, Ordering::AcqRel) + 1 == tile_count
+    }
+
+    /// Calls `each` with the place in the output of every block, in bytes, and with the sum of its shares. The output's first
+    /// byte is `target`, and along each axis blocks are so many bytes apart as `strides` says.
+    pub(super) fn each_block(&self, target: usize, strides: &[usize], each: impl FnMut(usize, Share)) {
+        let mut walk = Walk { seams: self, strides, part: 0, shares: Vec::new(), each };
+        for part in (0..self.axes.len()).filter(|part| self.axes[*part].cut_shares != 0) {
+            walk.part = part;
+            walk.shares = vec![0];
+            walk.along(0, 0, target);
         }
     }
 
-    fn finish_floats<W: Working>(&self, result: usize, floats: &Floats<W>, output: &mut Output<'_>) {
-        for part in (0..self.axes.len()).filter(|part| self.axes[*part].cut_shares != 0) {
-            let rank = self.axes.len();
-            let mut walk = Walk { seams: self, part, blocks: vec![0; rank], at: vec![0; rank] };
-            walk.each_block(0, &mut |blocks, share| {
-                let count = if self.counts.is_empty() { self.full } else { share.count };
-                let position = output.position(result, blocks);
-                floats.finish(&mut [W::of(share.sum / count)], output.element_mut(position));
-            });
-        }
+    /// The elements of a block whose share counts so many.
+    pub(super) fn count(&self, share: Share) -> f64 {
+        if self.counts.is_empty() { self.full } else { share.count }
     }
 }
 
@@ -126,48 +134,55 @@ fn extent(axes: &[AxisBlocks], part: usize, axis: usize) -> usize {
 }
 
 /// A walk over the blocks of a part.
-struct Walk<'s> {
+struct Walk<'s, F> {
     seams: &'s Seams,
+    strides: &'s [usize],
     part: usize,
-    /// The block along each axis so far.
-    blocks: Vec<usize>,
-    /// A share's place along each axis.
-    at: Vec<usize>,
+    /// Of the blocks along the axes so far the shares' numbers among those along these axes, in row-major order; behind those
+    /// of the axes before.
+    shares: Vec<usize>,
+    each: F,
 }
 
-impl Walk<'_> {
-    fn each_block(&mut self, axis: usize, each: &mut impl FnMut(&[usize], Share)) {
-        let Some(along) = self.seams.axes.get(axis) else {
-            let share = self.add_up(0, Share::default());
-            return each(&self.blocks, share);
-        };
+impl<F: FnMut(usize, Share)> Walk<'_, F> {
+    /// Goes along one more axis: shares from number `from` on are those of the axes before, whose blocks lie at `position`.
+    fn along(&mut self, axis: usize, from: usize, position: usize) {
+        let (seams, part) = (self.seams, self.part);
+        let along = &seams.axes[axis];
+        if axis == part {
+            return along.cut.iter().for_each(|block| self.block(axis, *block, from, position));
+        }
         for block in 0..along.count {
-            let is_cut = along.place(block).is_cut();
             // Blocks that are cut along an axis before lie in that axis's part.
-            let is_here = match axis.cmp(&self.part) {
-                std::cmp::Ordering::Less => !is_cut,
-                std::cmp::Ordering::Equal => is_cut,
-                std::cmp::Ordering::Greater => true,
-            };
-            if is_here {
-                self.blocks[axis] = block;
-                self.each_block(axis + 1, each);
+            if part < axis || !along.place(block).is_cut() {
+                self.block(axis, block, from, position);
             }
         }
     }
 
-    /// Adds up the shares of the block, in row-major order.
-    fn add_up(&mut self, axis: usize, mut so_far: Share) -> Share {
-        let Some(along) = self.seams.axes.get(axis) else {
-            let share = self.seams.get(self.seams.number(self.part, &self.at));
-            return Share { sum: so_far.sum + share.sum, count: so_far.count + share.count };
-        };
-        let place = along.place(self.blocks[axis]);
+    /// Goes to a block along an axis, and on along the next one.
+    #[inline]
+    fn block(&mut self, axis: usize, block: usize, from: usize, position: usize) {
+        let place = self.seams.axes[axis].place(block);
+        let position = position.wrapping_add(block.wrapping_mul(self.strides[axis]));
         let first = if self.part < axis { place.first_share } else { place.rank };
-        for share in 0..place.shares {
-            self.at[axis] = first + share;
-            so_far = self.add_up(axis + 1, so_far);
+        let (to, extent) = (self.shares.len(), extent(&self.seams.axes, self.part, axis));
+        if axis + 1 == self.seams.axes.len() {
+            let start = self.seams.starts[self.part] + first;
+            let mut sum = Share::default();
+            for outer in &self.shares[from..to] {
+                for number in 0..place.shares {
+                    let share = self.seams.get(start + outer * extent + number);
+                    sum = Share { sum: sum.sum + share.sum, count: sum.count + share.count };
+                }
+            }
+            return (self.each)(position, sum);
         }
-        so_far
+        for outer in from..to {
+            let start = self.shares[outer] * extent + first;
+            self.shares.extend(start..start + place.shares);
+        }
+        self.along(axis + 1, to, position);
+        self.shares.truncate(to);
     }
 }

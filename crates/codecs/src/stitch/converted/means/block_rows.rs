@@ -3,12 +3,13 @@
 //! They are what images are made smaller by. A tile has few elements of one row of blocks, and all that is done around
 //! their sums would take longer than these.
 
+use super::super::super::copy::Loop;
 use super::super::super::output::memory;
 use super::super::fold::pair_means;
 use super::super::nest::{Place, Step, Strided, TileAxis};
 use super::super::seams::Share;
 use super::super::stored::Spaced;
-use super::{MeanAxis, Means, claimed};
+use super::{MeanAxis, Means, claimed_rows};
 use crate::conversion::{BLOCK, ChannelRow, ROWS_MAX, Working};
 use crate::error::Error;
 
@@ -55,61 +56,76 @@ impl<W: Working> Means<'_, '_, W> {
         let each = Spaced { count: columns.count, stride: step.source };
         let spaced = Spaced { count: some * PAIR, stride: rows.step.source };
         let stored = self.stored.rows(place.source, spaced, each)?;
-        let channel = ChannelRow { first: place.channel, step: step.channel };
-        let (floats, is_exact) = (self.floats, self.is_exact);
-        let mut shares = [(0.0, 0.0); ROWS_MAX];
-        let head = columns.head();
-        self.blocks.rows(spaced.count, each.count, |values| {
-            floats.values(stored, channel, values);
-            self.means.rows(some, columns.whole(), |means| pair_means(values, head, is_exact, means));
-            for (share, rows) in shares.iter_mut().zip(values.chunks_exact(PAIR)) {
-                *share = (sum_at(rows, 0), sum_at(rows, columns.count - 1));
+        let (floats, is_exact, size) = (self.floats, self.is_exact, self.target_bytes);
+        let (head, whole) = (columns.head(), columns.whole());
+        let first = place.target.wrapping_add(columns.first_whole().wrapping_mul(size));
+        let lines = Loop { count: some, source_stride: 0, target_stride: rows.step.target };
+        let mut sums = [[0.0; ROWS_MAX]; 2];
+        let (means, targets) = (&mut self.means, &mut self.rows);
+        if let Some(pairs) = floats.pairs() {
+            if whole != 0 {
+                claimed_rows(targets, (first, lines), whole * size, &mut |_, _, targets| {
+                    floats.pair_means(pairs, (stored, head), means, (targets, whole));
+                    Ok(())
+                })?;
             }
-        });
-        self.put_rows(place.target, rows, &columns, &shares[..some]);
+            for (sums, column) in sums.iter_mut().zip(columns.cut()) {
+                column.inspect(|column| pairs.column_sums(stored, *column, &mut sums[..some]));
+            }
+        } else {
+            let channel = ChannelRow { first: place.channel, step: step.channel };
+            self.blocks.rows(spaced.count, each.count, |values| {
+                floats.values(stored, channel, values);
+                for (sums, column) in sums.iter_mut().zip(columns.cut()) {
+                    column.inspect(|column| column_sums(values, *column, sums));
+                }
+                if whole == 0 {
+                    return Ok(());
+                }
+                means.rows(some, whole, |means| {
+                    pair_means(values, head, is_exact, means);
+                    let mut means = means.iter_mut();
+                    claimed_rows(targets, (first, lines), whole * size, &mut |_, _, targets| {
+                        for (means, target) in means.by_ref().zip(targets) {
+                            floats.finish(means, target);
+                        }
+                        Ok(())
+                    })
+                })
+            })?;
+        }
+        self.keep_shares(rows, &columns, &sums.each_ref().map(|sums| &sums[..some]));
         Ok(some)
     }
 
-    /// Puts means in the output, and the sums of the first and last columns, of which each row has two, where blocks are cut
-    /// there.
-    fn put_rows(&mut self, target: usize, rows: &BlockRows, columns: &Columns, shares: &[(f64, f64)]) {
-        let (whole, size) = (columns.whole(), self.target_bytes);
-        let first = target.wrapping_add(columns.first_whole().wrapping_mul(size));
-        let (floats, memory) = (self.floats, &mut self.memory);
-        self.means.rows(shares.len(), whole, |means| {
-            for (number, means) in means.iter_mut().enumerate().filter(|_| whole != 0) {
-                let target = first.wrapping_add(rows.step.target.wrapping_mul(number));
-                floats.finish(means, claimed(memory, target, whole * size));
-            }
-        });
+    /// Keeps the sums of the first and the last column, where blocks are cut there.
+    fn keep_shares(&self, rows: &BlockRows, columns: &Columns, sums: &[&[f64]; 2]) {
         let Some(seams) = self.seams else { return };
         let last = self.axes.len() - 1;
-        let put = |number: usize, column: usize, sum: f64| {
+        for (column, sums) in columns.cut().into_iter().zip(sums) {
+            let Some(column) = column else { continue };
             let mut at = self.cell.at;
-            at[last - 1] = seams.axes[last - 1].place(rows.block + number).rank_of(rows.tile);
-            at[last] = seams.axes[last].place(column / PAIR).rank_of(columns.tile);
-            seams.put(seams.number(last, &at[..=last]), Share { sum, count: 0.0 });
-        };
-        for (number, (head, tail)) in shares.iter().enumerate() {
-            if columns.head() != 0 {
-                put(number, columns.low, *head);
-            }
-            if columns.tail() != 0 {
-                put(number, columns.low + columns.count, *tail);
+            at[last - 1] = seams.axes[last - 1].place(rows.block).rank_of(rows.tile);
+            at[last] = seams.axes[last].place((columns.low + column) / PAIR).rank_of(columns.tile);
+            let mut number = seams.number(last, &at[..=last]);
+            for sum in *sums {
+                seams.put(number, Share { sum: *sum, count: 0.0 });
+                number += seams.column_step();
             }
         }
     }
 }
 
 impl Columns {
+    /// The first and the last column, where the rest of their blocks lies in other tiles.
+    fn cut(&self) -> [Option<usize>; 2] {
+        let tail = self.count.saturating_sub(self.head()) % PAIR;
+        [(self.head() != 0).then_some(0), (tail != 0).then_some(self.count.saturating_sub(1))]
+    }
+
     /// Columns before the first whole block.
     fn head(&self) -> usize {
         self.low % PAIR
-    }
-
-    /// Columns behind the last whole block.
-    fn tail(&self) -> usize {
-        self.count.saturating_sub(self.head()) % PAIR
     }
 
     fn whole(&self) -> usize {
@@ -121,7 +137,10 @@ impl Columns {
     }
 }
 
-/// The sum of a column of two rows.
-fn sum_at<W: Working>(rows: &[&mut [W]], column: usize) -> f64 {
-    rows.iter().filter_map(|row| row.get(column)).fold(0.0, |sum, value| sum + value.to_f64())
+/// The sums of a column of each two rows.
+fn column_sums<W: Working>(rows: &[&mut [W]], column: usize, sums: &mut [f64]) {
+    let value = |row: &&mut [W]| row.get(column).map_or(0.0, |value| value.to_f64());
+    for (sum, [upper, lower]) in sums.iter_mut().zip(rows.as_chunks::<PAIR>().0) {
+        *sum = value(upper) + value(lower);
+    }
 }
