@@ -6,6 +6,7 @@ use super::load::{Decode, loading};
 use super::number::Number;
 use super::pairs::pairs;
 use super::store::{BFloat, Half, Store, Storing, Target};
+use super::straight::straight;
 use super::{Conversion, NanMeans, Normal};
 use crate::error::Error;
 use crate::number::{NumberClass, NumberType};
@@ -242,7 +243,11 @@ impl Conversion {
             .then(|| (self.scale.unwrap_or(1.0), self.offset.unwrap_or(-0.0)));
         let decode = Decode { masked: &self.masked, valid, affine, is_double };
         Some(Ok(match is_single {
-            true => Steps::Single(self.floats(source, &decode, storing(target)?)?),
+            true => {
+                let fill = self.fill.map(|fill| f32::of(fill.to_f64()));
+                let floats = self.floats(source, &decode, storing(target)?)?;
+                Steps::Single(Floats { straight: straight(source, target, &decode, fill), ..floats })
+            }
             false => Steps::Double(self.floats(source, &decode, storing(target)?)?),
         }))
     }
@@ -264,7 +269,7 @@ impl Conversion {
             Storage::Cast(store) => Some(store),
         };
         let pairs = if self.calculates() || self.masks() { None } else { pairs(source) };
-        Some(Floats { load, pairs, normal, fill, store })
+        Some(Floats { load, straight: None, pairs, normal, fill, store })
     }
 }
 

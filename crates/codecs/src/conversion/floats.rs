@@ -6,6 +6,7 @@ use super::rows::{Blocks, StoredRows, values_of_bytes};
 use super::simd::{self, Loop, Vectors};
 use super::source::Value;
 use super::store::Store;
+use super::straight::Straight;
 use std::ops::{Add, Div, Mul, Sub};
 
 /// A float to calculate in.
@@ -54,6 +55,8 @@ impl Working for f64 {
 /// The steps of a conversion, done in `W`.
 pub(crate) struct Floats<W> {
     pub(super) load: Box<dyn Load<W>>,
+    /// What does all the steps in one loop; `None` where they are done in a loop each.
+    pub(super) straight: Option<Box<dyn Straight<W>>>,
     /// What makes means of 2 x 2 elements; `None` where something is done to them before, or sums may not be exact.
     pub(super) pairs: Option<Box<dyn PairMeans<W>>>,
     pub(super) normal: Option<Normals<W>>,
@@ -81,12 +84,15 @@ impl<W: Working> Floats<W> {
     /// in all, and [`ROWS_MAX`](super::ROWS_MAX) rows. All rows are normalised by the same.
     pub(crate) fn convert(
         &self,
-        stored: StoredRows<'_>,
+        stored: &StoredRows<'_>,
         channel: ChannelRow,
         blocks: &mut Blocks<W>,
         targets: &mut [&mut [u8]],
         count: usize,
     ) {
+        if let (Some(straight), Some(normal)) = (&self.straight, self.normal_of_rows(channel)) {
+            return straight.convert(stored, normal, targets);
+        }
         let Some(store) = &self.store else {
             let is_done =
                 values_of_bytes(targets, |values| self.calculate(stored, channel, values, self.fill));
@@ -106,8 +112,16 @@ impl<W: Working> Floats<W> {
         });
     }
 
+    /// The mean and the deviation that all elements of rows are normalised by, `Some(None)` where there are none; `None` where
+    /// elements are normalised by different ones.
+    fn normal_of_rows(&self, channel: ChannelRow) -> Option<Option<(W, W)>> {
+        let Some(Normals { means, deviations }) = &self.normal else { return Some(None) };
+        let number = usize::try_from(channel.first).ok().filter(|_| channel.step == 0)?;
+        means.get(number).copied().zip(deviations.get(number).copied()).map(Some)
+    }
+
     /// The steps before the mean, for rows that are normalised by the same.
-    pub(crate) fn values(&self, stored: StoredRows<'_>, channel: ChannelRow, values: &mut [&mut [W]]) {
+    pub(crate) fn values(&self, stored: &StoredRows<'_>, channel: ChannelRow, values: &mut [&mut [W]]) {
         self.calculate(stored, channel, values, None);
     }
 
@@ -121,7 +135,7 @@ impl<W: Working> Floats<W> {
     pub(crate) fn pair_means(
         &self,
         pairs: &dyn PairMeans<W>,
-        (stored, first): (StoredRows<'_>, usize),
+        (stored, first): (&StoredRows<'_>, usize),
         blocks: &mut Blocks<W>,
         (targets, count): (&mut [&mut [u8]], usize),
     ) {
@@ -153,7 +167,7 @@ impl<W: Working> Floats<W> {
 
     fn calculate(
         &self,
-        stored: StoredRows<'_>,
+        stored: &StoredRows<'_>,
         channel: ChannelRow,
         values: &mut [&mut [W]],
         fill: Option<W>,

@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 /// Casts integers to integers.
 pub(crate) trait Integers: Send + Sync {
     /// Converts elements in native byte order to as many of the target, row by row.
-    fn convert(&self, stored: StoredRows<'_>, targets: &mut [&mut [u8]]);
+    fn convert(&self, stored: &StoredRows<'_>, targets: &mut [&mut [u8]]);
 }
 
 /// An integer that others are cast to.
@@ -39,7 +39,7 @@ impl<S: Value + Saturating<T>, T: Whole> Integers for Cast<S, T>
 where
     Plain<S>: Source<Value = S>,
 {
-    fn convert(&self, stored: StoredRows<'_>, targets: &mut [&mut [u8]]) {
+    fn convert(&self, stored: &StoredRows<'_>, targets: &mut [&mut [u8]]) {
         let fill = self.fill;
         // The first mask is looked at while elements are cast: most arrays have no other.
         let others = match self.mask.equal.split_first() {
@@ -77,7 +77,7 @@ where
 struct Casting<'a, 't, S, T, M> {
     mask: M,
     fill: T,
-    stored: StoredRows<'a>,
+    stored: &'a StoredRows<'a>,
     targets: &'a mut [&'t mut [u8]],
     source: PhantomData<S>,
 }
@@ -102,7 +102,7 @@ where
 struct Masking<'a, 't, S, T> {
     masked: S,
     fill: T,
-    stored: StoredRows<'a>,
+    stored: &'a StoredRows<'a>,
     targets: &'a mut [&'t mut [u8]],
 }
 
@@ -126,7 +126,7 @@ where
 struct Bounding<'a, 't, S, T> {
     valid: (S, S),
     fill: T,
-    stored: StoredRows<'a>,
+    stored: &'a StoredRows<'a>,
     targets: &'a mut [&'t mut [u8]],
 }
 

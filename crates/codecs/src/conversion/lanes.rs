@@ -55,6 +55,28 @@ pub(super) fn map_chunks<A: Copy, B: Copy>(
     }
 }
 
+/// The same, eight at a time: those at the end with some before them, which are done twice. Fewer than eight are done one by
+/// one.
+#[inline(always)]
+pub(super) fn map_eights<A: Copy, B: Copy>(
+    source: &[A],
+    target: &mut [B],
+    of_eight: impl Fn([A; 8]) -> [B; 8],
+    of_one: impl Fn(A) -> B,
+) {
+    let len = source.len().min(target.len());
+    let (source, target) = (&source[..len], &mut target[..len]);
+    if len % 8 != 0 {
+        match (source.last_chunk(), target.last_chunk_mut()) {
+            (Some(source), Some(target)) => *target = of_eight(*source),
+            _ => target.iter_mut().zip(source).for_each(|(target, source)| *target = of_one(*source)),
+        }
+    }
+    for (target, source) in target.as_chunks_mut().0.iter_mut().zip(source.as_chunks().0) {
+        *target = of_eight(*source);
+    }
+}
+
 /// So many elements in two parts: the first fills lanes, and the second, of what is left over at the end, does so too with
 /// elements of the first, which are done twice. Rows of tiles are short, and most of some would otherwise be such an end, done
 /// one by one. What does not fill lanes at all is the first part.

@@ -11,7 +11,7 @@ use crate::number::NumberType;
 /// Loads stored elements as values in the working precision.
 pub(super) trait Load<W>: Send + Sync {
     /// Masks and decodes `stored`, elements in native byte order, to as many `values`, row by row.
-    fn load(&self, stored: StoredRows<'_>, values: &mut [&mut [W]]);
+    fn load(&self, stored: &StoredRows<'_>, values: &mut [&mut [W]]);
 }
 
 /// Loads elements of one type, decoded in the precision `D`.
@@ -36,7 +36,7 @@ pub(super) struct Mask<V> {
 }
 
 impl<S: Source, D: Working, W: Working> Load<W> for Loading<S, D> {
-    fn load(&self, stored: StoredRows<'_>, values: &mut [&mut [W]]) {
+    fn load(&self, stored: &StoredRows<'_>, values: &mut [&mut [W]]) {
         let (source, affine) = (&self.source, self.affine);
         // The first mask is looked at while elements are decoded: most arrays have no other.
         let others = match (affine, self.mask.equal.split_first()) {
@@ -96,7 +96,7 @@ impl<V: Value> Hides<V> for Equal<V> {
 struct Widening<'a, 'v, S: Source, W, M> {
     source: &'a S,
     mask: M,
-    stored: StoredRows<'a>,
+    stored: &'a StoredRows<'a>,
     values: &'a mut [&'v mut [W]],
 }
 
@@ -116,7 +116,7 @@ struct Decoding<'a, 'v, S: Source, D, W, M> {
     source: &'a S,
     affine: Affine<D>,
     mask: M,
-    stored: StoredRows<'a>,
+    stored: &'a StoredRows<'a>,
     values: &'a mut [&'v mut [W]],
 }
 
@@ -137,7 +137,7 @@ impl<S: Source, D: Working, W: Working, M: Hides<S::Value>> Loop for Decoding<'_
 struct Masking<'a, 'v, S: Source, W> {
     source: &'a S,
     masked: S::Value,
-    stored: StoredRows<'a>,
+    stored: &'a StoredRows<'a>,
     values: &'a mut [&'v mut [W]],
 }
 
@@ -156,7 +156,7 @@ impl<S: Source, W: Working> Loop for Masking<'_, '_, S, W> {
 struct Bounding<'a, 'v, S: Source, W> {
     source: &'a S,
     valid: (S::Value, S::Value),
-    stored: StoredRows<'a>,
+    stored: &'a StoredRows<'a>,
     values: &'a mut [&'v mut [W]],
 }
 

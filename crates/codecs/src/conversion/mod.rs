@@ -16,6 +16,7 @@ mod rows;
 mod simd;
 mod source;
 mod store;
+mod straight;
 
 pub use compile::CompiledConversion;
 pub(crate) use compile::{Channels, Steps};

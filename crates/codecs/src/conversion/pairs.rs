@@ -10,10 +10,10 @@ use std::marker::PhantomData;
 /// Means of blocks of 2 x 2 elements, each two rows one of blocks. Sums are exact, in whatever order elements are added.
 pub(crate) trait PairMeans<W>: Send + Sync {
     /// The means of blocks, from element number `first` of every row on.
-    fn means(&self, stored: StoredRows<'_>, first: usize, means: &mut [&mut [W]]);
+    fn means(&self, stored: &StoredRows<'_>, first: usize, means: &mut [&mut [W]]);
 
     /// The sums of the elements of number `column` of each two rows.
-    fn column_sums(&self, stored: StoredRows<'_>, column: usize, sums: &mut [f64]);
+    fn column_sums(&self, stored: &StoredRows<'_>, column: usize, sums: &mut [f64]);
 }
 
 /// An integer of at most 16 bits, in native byte order. Two neighbours are taken as one integer and cut apart there: what
@@ -69,11 +69,11 @@ shorts!(i8, i16, 1, 8; u8, u16, 1, 8; i16, i32, 2, 16; u16, u32, 2, 16);
 struct Pairs<S>(PhantomData<S>);
 
 impl<S: Short, W: Working> PairMeans<W> for Pairs<S> {
-    fn means(&self, stored: StoredRows<'_>, first: usize, means: &mut [&mut [W]]) {
+    fn means(&self, stored: &StoredRows<'_>, first: usize, means: &mut [&mut [W]]) {
         simd::run(Averaging::<S, W> { stored, first, means, source: PhantomData });
     }
 
-    fn column_sums(&self, stored: StoredRows<'_>, column: usize, sums: &mut [f64]) {
+    fn column_sums(&self, stored: &StoredRows<'_>, column: usize, sums: &mut [f64]) {
         let value = |row: usize| S::elements(stored.row(row)).get(column).map_or(0, |found| S::value(*found));
         for (number, sum) in sums.iter_mut().enumerate() {
             *sum = (value(2 * number) + value(2 * number + 1)).into();
@@ -82,7 +82,7 @@ impl<S: Short, W: Working> PairMeans<W> for Pairs<S> {
 }
 
 struct Averaging<'a, 'm, S, W> {
-    stored: StoredRows<'a>,
+    stored: &'a StoredRows<'a>,
     first: usize,
     means: &'a mut [&'m mut [W]],
     source: PhantomData<S>,

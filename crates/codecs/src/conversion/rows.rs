@@ -6,7 +6,9 @@ use super::floats::Working;
 pub(crate) const ROWS_MAX: usize = 32;
 
 /// Rows of stored elements, in native byte order; within a row, elements are one behind the other.
-#[derive(Clone, Copy)]
+///
+/// Handed on by reference: a copy would read what was just written by larger moves than wrote it, and processors do such a
+/// read only once all stores before it have left for the cache, those to the output among them.
 pub(crate) struct StoredRows<'a> {
     bytes: &'a [u8],
     stride: usize,

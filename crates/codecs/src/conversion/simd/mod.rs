@@ -3,9 +3,11 @@
 #[cfg_attr(target_arch = "x86_64", path = "avx2.rs")]
 #[cfg_attr(not(target_arch = "x86_64"), path = "none.rs")]
 mod dispatch;
+mod eight;
 
 use super::half_float::to_half;
 pub(crate) use dispatch::run;
+pub(crate) use eight::Eight;
 
 /// A loop over some elements, plain enough to vectorise. Its `run` is to be `#[inline(always)]`.
 pub(crate) trait Loop {
@@ -15,6 +17,9 @@ pub(crate) trait Loop {
 
 /// What a loop is compiled for.
 pub(crate) trait Vectors {
+    /// Eight values at a time.
+    type Eight: Eight;
+
     /// The IEEE 754 binary16 nearest to each value, ties to even.
     fn halves(values: [f32; LANES]) -> [u16; LANES];
 }
@@ -26,6 +31,8 @@ pub(crate) const LANES: usize = 16;
 struct Plain;
 
 impl Vectors for Plain {
+    type Eight = [f32; 8];
+
     #[inline(always)]
     fn halves(values: [f32; LANES]) -> [u16; LANES] {
         let mut halves = [0; LANES];

@@ -97,7 +97,7 @@ fn converted(case: &Case, source: NumberType, target: NumberType) -> Vec<u8> {
     let (from, to) = (source.size_bytes(), target.size_bytes());
     let (stride, target_stride) = (case.count * from + case.gaps.0, case.count * to + case.gaps.1);
     let stored = stored(source, case.rows * stride, case.seed);
-    let stored = StoredRows::new(&stored, stride, case.count * from);
+    let stored = &StoredRows::new(&stored, stride, case.count * from);
     let shape = [case.count as u64];
     let compiled = case.conversion.clone().cast(target).compile(source, &shape, &shape).unwrap();
     let mut bytes = vec![0; case.rows * target_stride];
@@ -107,7 +107,7 @@ fn converted(case: &Case, source: NumberType, target: NumberType) -> Vec<u8> {
     let channel = ChannelRow { first: 0, step: i64::from(compiled.channel_axis().is_some()) };
     fn floats<W: Working>(
         floats: &crate::conversion::Floats<W>,
-        stored: StoredRows<'_>,
+        stored: &StoredRows<'_>,
         channel: ChannelRow,
         targets: &mut [&mut [u8]],
         count: usize,

@@ -242,7 +242,7 @@ impl<W: Working> Means<'_, '_, W> {
                 let (floats, sums) = (self.floats, &mut self.sums);
                 let counts = self.counts.as_mut().map(|counts| &mut counts[..]);
                 self.blocks.rows(some, count, |values| {
-                    floats.values(stored, channel, values);
+                    floats.values(&stored, channel, values);
                     fold(values, piece.before + done, factor, sums, counts);
                 });
                 done += count;

@@ -25,7 +25,7 @@ impl<'c> Stored<'c> {
     /// # Errors
     ///
     /// `Internal` where they lie outside what there is of the chunk.
-    #[inline]
+    #[inline(always)]
     pub(super) fn rows(&mut self, first: isize, rows: Spaced, row: Spaced) -> Result<StoredRows<'_>, Error> {
         let (bytes, size) = (self.chunk.bytes, self.element_bytes);
         let found = usize::try_from(first).ok().and_then(|first| first.checked_sub(self.chunk.start));
@@ -39,14 +39,23 @@ impl<'c> Stored<'c> {
                 bytes.get(first..last.saturating_add(row_bytes)).ok_or_else(|| outside(bytes.len()))?;
             return Ok(StoredRows::new(found, stride, row_bytes));
         }
+        self.gather(first, rows, row, is_run)?;
+        Ok(StoredRows::new(&self.room, row_bytes, row_bytes))
+    }
+
+    /// Copies the rows' elements together, where they lie apart or are swapped.
+    #[inline(never)]
+    fn gather(&mut self, first: usize, rows: Spaced, row: Spaced, is_run: bool) -> Result<(), Error> {
+        let row_bytes = row.count.saturating_mul(self.element_bytes);
         self.make_room(rows.count.saturating_mul(row.count));
         let mut at = first;
         for room in self.room.chunks_exact_mut(row_bytes.max(1)).take(rows.count) {
-            take(&self.chunk, at, row, is_run, room).ok_or_else(|| outside(bytes.len()))?;
+            let taken = take(&self.chunk, at, row, is_run, room);
+            taken.ok_or_else(|| outside(self.chunk.bytes.len()))?;
             // Past the last one it may leave the chunk, and is not used.
             at = at.wrapping_add_signed(rows.stride);
         }
-        Ok(StoredRows::new(&self.room, row_bytes, row_bytes))
+        Ok(())
     }
 
     fn make_room(&mut self, count: usize) {

@@ -73,7 +73,7 @@ impl Tile<'_> {
         self,
         chunk: &DecodedChunk<'_>,
         conversion: &CompiledConversion,
-        mut convert: impl FnMut(StoredRows<'_>, ChannelRow, &mut [&mut [u8]], usize),
+        mut convert: impl FnMut(&StoredRows<'_>, ChannelRow, &mut [&mut [u8]], usize),
     ) -> Result<(), Error> {
         let mut stored = Stored::new(chunk, conversion.source.size_bytes());
         let (mut targets, mut memory) = (Rows::new(self.output), TileMemory::new(self.output));
@@ -88,13 +88,13 @@ impl Tile<'_> {
                 // SAFETY: the rows' elements are the tile's, which this claim alone may touch, and are handed out once.
                 return unsafe {
                     targets.hand_out((0, at.target), lines, row.count * size, &mut |_, _, targets| {
-                        convert(elements, channel, targets, row.count);
+                        convert(&elements, channel, targets, row.count);
                         Ok(())
                     })
                 };
             }
             converted.resize(row.count * size, 0);
-            convert(elements, channel, &mut [&mut converted], row.count);
+            convert(&elements, channel, &mut [&mut converted], row.count);
             for (number, element) in converted.chunks_exact(size).enumerate() {
                 let target = at.after(number, &row).target;
                 // SAFETY: the element is the tile's, which this claim alone may touch.

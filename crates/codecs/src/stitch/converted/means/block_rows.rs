@@ -65,17 +65,17 @@ impl<W: Working> Means<'_, '_, W> {
         if let Some(pairs) = floats.pairs() {
             if whole != 0 {
                 claimed_rows(targets, (first, lines), whole * size, &mut |_, _, targets| {
-                    floats.pair_means(pairs, (stored, head), means, (targets, whole));
+                    floats.pair_means(pairs, (&stored, head), means, (targets, whole));
                     Ok(())
                 })?;
             }
             for (sums, column) in sums.iter_mut().zip(columns.cut()) {
-                column.inspect(|column| pairs.column_sums(stored, *column, &mut sums[..some]));
+                column.inspect(|column| pairs.column_sums(&stored, *column, &mut sums[..some]));
             }
         } else {
             let channel = ChannelRow { first: place.channel, step: step.channel };
             self.blocks.rows(spaced.count, each.count, |values| {
-                floats.values(stored, channel, values);
+                floats.values(&stored, channel, values);
                 for (sums, column) in sums.iter_mut().zip(columns.cut()) {
                     column.inspect(|column| column_sums(values, *column, sums));
                 }
