@@ -66,7 +66,7 @@ pub(super) fn map_eights<A: Copy, B: Copy>(
 ) {
     let len = source.len().min(target.len());
     let (source, target) = (&source[..len], &mut target[..len]);
-    if len % 8 != 0 {
+    if !len.is_multiple_of(8) {
         match (source.last_chunk(), target.last_chunk_mut()) {
             (Some(source), Some(target)) => *target = of_eight(*source),
             _ => target.iter_mut().zip(source).for_each(|(target, source)| *target = of_one(*source)),
@@ -115,8 +115,13 @@ mod tests {
                         && target[len..].iter().all(|value| *value == 9999)
                 );
             }
+            let mut eights = vec![0; len];
+            map_eights(&source, &mut eights, |values| values.map(|value| value * 2), |value| value * 2);
+            let mut sums = vec![0; len];
+            map_two(&source, &source, &mut sums, |left, right| left + right);
             let mut target = vec![0; len];
             map_lanes(&source, &mut target, |value| value * 2);
+            assert!(eights == target && sums == target, "{len}");
             assert!(target.iter().zip(&source).all(|(target, source)| *target == source * 2), "{len}");
         }
     }

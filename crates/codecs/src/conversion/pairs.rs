@@ -19,14 +19,19 @@ pub(crate) trait PairMeans<W>: Send + Sync {
 /// An integer of at most 16 bits, in native byte order. Two neighbours are taken as one integer and cut apart there: what
 /// compilers make vectors of, where they would shuffle elements.
 trait Short: Copy + Send + Sync + 'static {
+    /// One element.
     type Bytes: Copy;
+
+    /// Two neighbours.
     type Pair: Copy;
 
+    /// The whole elements of some bytes.
     fn elements(bytes: &[u8]) -> &[Self::Bytes];
 
     /// Elements two by two, from number `first` on.
     fn pairs(bytes: &[u8], first: usize) -> &[Self::Pair];
 
+    /// The value of an element.
     fn value(element: Self::Bytes) -> i32;
 
     /// The sum of two neighbours.

@@ -21,6 +21,7 @@ pub(super) trait Straight<W>: Send + Sync {
 
 /// A type whose elements are loaded eight at a time.
 trait Loaded: Source<Value: Value> {
+    /// The values of eight elements.
     fn eight<E: Eight>(elements: [Self::Bytes; 8]) -> E;
 }
 
@@ -28,7 +29,8 @@ macro_rules! loaded {
     ($($type:ty => $of:ident),*) => {
         $(impl Loaded for Plain<$type> {
             #[inline(always)]
-            fn eight<E: Eight>(elements: [Self::Bytes; 8]) -> E {
+            /// The values of eight elements.
+    fn eight<E: Eight>(elements: [Self::Bytes; 8]) -> E {
                 E::$of(bytemuck::cast(elements))
             }
         })*
@@ -39,6 +41,7 @@ loaded!(u8 => of_u8, i16 => of_i16, u16 => of_u16, f32 => of_f32);
 
 /// A type whose elements are stored eight at a time.
 trait Stored: Target {
+    /// The elements that eight values are cast to.
     fn eight<E: Eight>(values: E) -> [Self::Bytes; 8];
 }
 
@@ -67,6 +70,7 @@ struct Line<S, T> {
 
 /// A step that takes two numbers, or none.
 trait Step: Copy {
+    /// The values once it is done.
     fn done<E: Eight>(self, values: E) -> E;
 }
 

@@ -7,23 +7,37 @@ pub(crate) trait Eight: Copy {
     /// One value, eight times.
     fn splat(value: f32) -> Self;
 
-    /// The values of integers and floats in native byte order.
-    fn of_u8(bytes: [u8; 8]) -> Self;
+    /// The values of integers, all of which it has.
+    fn of_u8(values: [u8; 8]) -> Self;
+
+    /// The same.
     fn of_i16(values: [i16; 8]) -> Self;
+
+    /// The same.
     fn of_u16(values: [u16; 8]) -> Self;
+
+    /// Values as they are.
     fn of_f32(values: [f32; 8]) -> Self;
 
+    /// Place by place: the sum.
     fn plus(self, other: Self) -> Self;
+
+    /// The difference.
     fn minus(self, other: Self) -> Self;
+
+    /// The product.
     fn times(self, other: Self) -> Self;
+
+    /// The quotient.
     fn over(self, other: Self) -> Self;
 
-    /// Each of `others` whose place holds what is equal to that of `value`, else its own.
+    /// Place by place: of `others` where this is equal to `value`, of `own` where it is not.
     fn where_equal(self, value: Self, others: Self, own: Self) -> Self;
 
-    /// Each of `others` whose place holds NaN, else its own.
+    /// Place by place: of `others` where this is NaN, else as it is.
     fn where_nan(self, others: Self) -> Self;
 
+    /// The values, one by one.
     fn singles(self) -> [f32; 8];
 
     /// The IEEE 754 binary16 nearest to each value, ties to even.
