@@ -13,14 +13,19 @@ struct Rule {
     may_use: &'static [&'static str],
 }
 
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 9] = [
     Rule { package: "swath-ioengine", folder: "ioengine", may_use: &[] },
     Rule { package: "swath-codecs", folder: "codecs", may_use: &[] },
     Rule { package: "swath-zarr-front", folder: "zarr-front", may_use: &["swath-ioengine", "swath-codecs"] },
     Rule {
+        package: "swath-convert",
+        folder: "convert",
+        may_use: &["swath-ioengine", "swath-codecs", "swath-zarr-front"],
+    },
+    Rule {
         package: "swath",
         folder: "swath",
-        may_use: &["swath-ioengine", "swath-codecs", "swath-zarr-front"],
+        may_use: &["swath-ioengine", "swath-codecs", "swath-zarr-front", "swath-convert"],
     },
     Rule { package: "swath-cli", folder: "cli", may_use: &["swath"] },
     Rule { package: "swath-bindings-py", folder: "bindings-py", may_use: &["swath"] },

@@ -1,0 +1,37 @@
+//! GRIB 1 and 2 to arrays: what fields a file has, found by ranged reads of its section headers, and the values of each.
+//!
+//! [`scan`] walks through any number of files at once and names every [`Field`]: its parameter, level, times, member, grid,
+//! packing, and the bytes in which its values lie. [`unpack`] turns those bytes into numbers, in memory that the caller gives.
+//!
+//! ```
+//! use swath_convert::{Found, ScanOptions, scan};
+//! use swath_ioengine::{Engine, MemoryMedium, RunOptions};
+//!
+//! let memory = MemoryMedium::new();
+//! memory.put("a.grib", b"no message at all".to_vec());
+//! let found = std::sync::Mutex::new(Vec::new());
+//! let keep = |file: usize, next: Found| found.lock().unwrap().push((file, next));
+//! scan(&Engine::global(), &[memory.object("a.grib")], keep, &ScanOptions::default(), &RunOptions::default())?;
+//! assert!(matches!(found.into_inner().unwrap()[..], [(0, Found::Damage(_))]));
+//! # Ok::<(), swath_convert::Error>(())
+//! ```
+//!
+//! What this crate does *not* know: how bytes are read (the engine's), how chunks and shards are laid out (the Zarr front-end's),
+//! Python. All bytes are untrusted: what is wrong in them is an [`Error`] or a [`Damage`], never a panic, and never more memory than
+//! the field's own number of points.
+
+#![forbid(unsafe_code)]
+
+mod error;
+mod grib;
+mod scan;
+mod unpack;
+
+pub use error::{Error, ErrorKind};
+pub use grib::{
+    Area, Bitmap, Complex, Damage, DamageKind, DataPlace, DateTime, Duration, Ensemble, Entropy, Field,
+    Found, Grid, GridKind, Level, Levels, MissingValues, Packing, PackingKind, Parameter, Place, Projected,
+    Rotation, ScanningMode, Spacing, Span, Step, Surface, TimeUnit, Walk,
+};
+pub use scan::{ScanOptions, record, scan};
+pub use unpack::{FieldBytes, Sample, read_field, unpack};

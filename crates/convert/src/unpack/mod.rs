@@ -1,0 +1,95 @@
+//! The values of a field from its packed bits.
+
+mod aec;
+mod bitmap;
+mod bits;
+mod complex;
+mod ieee;
+mod jpeg2000;
+mod order;
+mod place;
+mod png;
+mod run_length;
+mod sample;
+mod scale;
+mod second_order;
+mod simple;
+mod widths;
+
+use crate::{Bitmap, Error, Field, PackingKind};
+pub use place::{FieldBytes, read_field};
+pub use sample::Sample;
+use scale::Scale;
+
+/// Fills `target` with the values of a field, in the order of the file: as many as the grid has points. Missing ones are NaN.
+///
+/// Values are what ecCodes makes of the same bits: computed in 64 bits, and rounded once for a target of 32.
+///
+/// # Errors
+///
+/// `Corrupt` where the bits are too few or contradict the field's packing, `Unsupported` for a packing that swath does not know,
+/// `Invalid` where `target` has not one element for each point. What `target` holds is then undefined.
+pub fn unpack<T: Sample>(field: &Field, bytes: &FieldBytes, target: &mut [T]) -> Result<(), Error> {
+    let points = swath_ioengine::memory_len(field.grid.points)?;
+    if target.len() != points {
+        let message = format!("a target of {} elements for a grid of {points} points", target.len());
+        return Err(Error::new(crate::ErrorKind::Invalid, message));
+    }
+    let bits = bitmap::of(field, bytes)?;
+    let present = bits.map_or(Ok(points), |bits| bitmap::count(bits, points))?;
+    let values = target.get_mut(..present).unwrap_or_default();
+    unpack_all(field, &bytes.data, values)?;
+    if field.packing.kind == PackingKind::SecondOrder && second_order::is_boustrophedonic(&bytes.data) {
+        order::turn_rows(&field.grid, bits, values);
+    }
+    if let Some(bits) = bits {
+        bitmap::spread(bits, present, target);
+    }
+    Ok(())
+}
+
+/// Fills all of `target` with the stored values.
+fn unpack_all<T: Sample>(field: &Field, data: &[u8], target: &mut [T]) -> Result<(), Error> {
+    let packing = &field.packing;
+    check_count(field, target.len())?;
+    let scale = Scale::of(packing);
+    let bits = u32::from(packing.bits);
+    match &packing.kind {
+        PackingKind::Simple => simple::unpack(data, bits, &scale, target),
+        PackingKind::Complex(groups) => complex::unpack(data, bits, groups, &scale, target),
+        PackingKind::Ieee(octets) => ieee::unpack(data, *octets, target),
+        PackingKind::RunLength(levels) => {
+            run_length::unpack(data, bits, levels, packing.decimal_scale, target)
+        }
+        PackingKind::Ccsds(settings) => aec::unpack(data, bits, settings, &scale, target),
+        PackingKind::Jpeg2000 => jpeg2000::unpack(data, bits, &scale, target),
+        PackingKind::Png => png::unpack(data, bits, &scale, target),
+        PackingKind::SecondOrder => second_order::unpack(field, data, &scale, target),
+        PackingKind::Spectral => Err(Error::unsupported("coefficients of spherical harmonics")),
+        PackingKind::Matrix => Err(Error::unsupported("several values at each point")),
+        PackingKind::Other(template) => {
+            Err(Error::unsupported(format!("data representation template 5.{template}")))
+        }
+    }
+}
+
+/// What the section that describes the data says must be what there is room for. Edition 1 does not say it: padding makes it
+/// seem more.
+fn check_count(field: &Field, wanted: usize) -> Result<(), Error> {
+    let Some(stored) = field.packing.values else { return Ok(()) };
+    let wanted = swath_ioengine::storage_len(wanted);
+    let is_right = if field.edition == 1 { wanted <= stored } else { wanted == stored };
+    if is_right {
+        return Ok(());
+    }
+    let of = if field.bitmap == Bitmap::None { "the grid has" } else { "the bitmap has" };
+    Err(Error::corrupt(format!("{stored} values are stored, and {of} {wanted} points")))
+}
+
+/// A group has a number at least: lists of groups without a bit each would go on for ever otherwise.
+fn check_groups(groups: u64, numbers: usize) -> Result<(), Error> {
+    if groups <= swath_ioengine::storage_len(numbers) {
+        return Ok(());
+    }
+    Err(Error::corrupt(format!("{groups} groups of {numbers} numbers")))
+}

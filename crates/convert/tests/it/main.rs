@@ -1,0 +1,18 @@
+//! Behaviour of scans and unpacking, one module a subject.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "all of it is tests"
+)]
+
+mod corpus;
+mod damage;
+mod golden;
+mod made;
+mod samples;
+mod scans;
+mod values;
