@@ -4,6 +4,7 @@ pub mod chain;
 pub mod codec;
 pub mod filters;
 pub mod folder;
+pub mod grib;
 pub mod nodes;
 pub mod read;
 pub mod shard_index;

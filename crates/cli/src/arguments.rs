@@ -29,6 +29,8 @@ pub(crate) enum Command {
     Stats(crate::stats::Arguments),
     /// Read and decode everything that is stored, and list what is wrong.
     Validate(crate::validate::Arguments),
+    /// Find the fields of GRIB files.
+    Convert(crate::convert::Arguments),
 }
 
 impl Command {
@@ -57,7 +59,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Parsed {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Parsed::Show(error.to_string()),
             ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
                 Parsed::Wrong(
-                    "wanted a command: info, read, bench, copy, diff, stats or validate (see `swath --help`)"
+                    "wanted a command: info, read, bench, copy, diff, stats, validate or convert (see `swath --help`)"
                         .to_owned(),
                 )
             }

@@ -1,5 +1,5 @@
 //! The `swath` command line: what a Zarr hierarchy holds, what a selection reads to, how fast crops of it are read, whether
-//! all of it is sound, how two differ; and copies in other forms.
+//! all of it is sound, how two differ; copies in other forms; and what fields GRIB files have.
 //!
 //! This crate knows arguments, terminals and figures; reading itself is the library's. Exit codes: 0 done (a reader
 //! that closed our output early included), 1 failed, or found what is wrong, 2 wrong usage, 130
@@ -16,6 +16,7 @@ mod bench_report;
 mod bench_run;
 mod calibrate;
 mod cf_time;
+mod convert;
 mod copy;
 mod crops;
 mod diff;
@@ -43,6 +44,7 @@ mod progress;
 mod quantity;
 mod read;
 mod read_report;
+mod scan_report;
 mod statistics;
 mod stats;
 mod stats_report;
@@ -81,6 +83,7 @@ fn run(command: Command) -> anyhow::Result<Verdict> {
         Command::Diff(arguments) => verdict = diff::run(&arguments, &mut out)?,
         Command::Stats(arguments) => stats::run(&arguments, &mut out)?,
         Command::Validate(arguments) => verdict = validate::run(&arguments, &mut out)?,
+        Command::Convert(arguments) => verdict = convert::run(&arguments, &mut out)?,
     }
     out.flush()?;
     Ok(verdict)

@@ -3,7 +3,7 @@
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 use swath::ioengine::cache_bytes;
-use swath::{CacheConfig, CacheTier, CloudOptions, Error, Group, Node, Store};
+use swath::{CacheConfig, CacheTier, CloudOptions, Error, Group, Node, Objects, ReferenceTargets, Store};
 
 /// The arguments of every command that are about URLs.
 #[derive(clap::Args)]
@@ -152,6 +152,18 @@ impl UrlArguments {
     pub(crate) fn with_options(&self, options: &[String]) -> UrlArguments {
         let UrlArguments { anon, cache, cache_dir, .. } = self;
         UrlArguments { options: options.to_vec(), anon: *anon, cache: *cache, cache_dir: cache_dir.clone() }
+    }
+
+    /// Files of any format by their paths and URLs.
+    ///
+    /// # Errors
+    ///
+    /// Options that are not known; a cache, which single files have none of.
+    pub(crate) fn objects(&self) -> anyhow::Result<Objects> {
+        if self.cache().is_some() {
+            bail!("--cache and --cache-dir are for archives, and not for single files");
+        }
+        Ok(Objects::new(ReferenceTargets::new().with_options(self.options()?)))
     }
 
     fn cache(&self) -> Option<CacheConfig> {

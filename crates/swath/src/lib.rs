@@ -22,6 +22,8 @@
 #![forbid(unsafe_code)]
 
 pub use swath_codecs as codecs;
+#[cfg(feature = "convert")]
+pub use swath_convert as convert;
 pub use swath_ioengine as ioengine;
 #[cfg(feature = "cloud")]
 pub use swath_ioengine::CloudOptions;

@@ -4,6 +4,7 @@
 
 mod bench;
 mod calibrate;
+mod convert;
 mod copy;
 mod diff;
 mod info;

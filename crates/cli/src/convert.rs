@@ -1,0 +1,78 @@
+//! `swath convert`: what fields GRIB files have.
+
+use crate::failure::Interrupted;
+use crate::interrupt::Interrupt;
+use crate::place::UrlArguments;
+use crate::read_report::Format;
+use crate::scan_report::Listing;
+use crate::verdict::Verdict;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use swath::convert::{Found, ScanOptions, scan};
+use swath::ioengine::{Engine, ObjectRef, RunOptions};
+
+/// The arguments of `swath convert`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    step: Step,
+}
+
+/// What to do with the files.
+#[derive(clap::Subcommand)]
+enum Step {
+    /// List every field of GRIB files, and what in them is no sound message, by reads of section heads alone.
+    Scan(ScanArguments),
+}
+
+/// The arguments of `swath convert scan`.
+#[derive(clap::Args)]
+struct ScanArguments {
+    /// GRIB files of edition 1 or 2: paths or URLs.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Print a line of JSON for each field.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    url: UrlArguments,
+}
+
+/// Files whose listings are in memory at once: they are printed in the order in which the files were named.
+const FILES_AT_ONCE: usize = 64;
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<Verdict> {
+    let Step::Scan(arguments) = &arguments.step;
+    let format = if arguments.json { Format::Json } else { Format::Text };
+    let interrupt = Interrupt::install()?;
+    let objects = arguments.url.objects()?;
+    let mut listing = Listing::new(format, out)?;
+    for files in arguments.files.chunks(FILES_AT_ONCE) {
+        let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        let opened = names.iter().map(|name| objects.open(name)).collect::<Result<Vec<_>, _>>()?;
+        for (name, found) in names.iter().zip(scanned(&opened, &interrupt)?) {
+            listing.print(name, &found)?;
+        }
+    }
+    Ok(Verdict::of(listing.end()?))
+}
+
+/// What is found in each file.
+fn scanned(files: &[ObjectRef], interrupt: &Interrupt) -> anyhow::Result<Vec<Vec<Found>>> {
+    let found: Vec<Mutex<Vec<Found>>> = files.iter().map(|_| Mutex::default()).collect();
+    let keep = |file: usize, next: Found| {
+        if let Some(slot) = found.get(file) {
+            slot.lock().unwrap_or_else(PoisonError::into_inner).push(next);
+        }
+    };
+    let poll = || interrupt.is_raised();
+    let run = RunOptions { interrupt: Some(&poll), ..RunOptions::default() };
+    let ended = scan(&Engine::global(), files, keep, &ScanOptions::default(), &run);
+    if interrupt.is_raised() {
+        return Err(Interrupted.into());
+    }
+    ended?;
+    Ok(found.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect())
+}

@@ -1,0 +1,90 @@
+//! `swath convert scan`.
+
+use crate::stored::put;
+use crate::swath::run;
+use serde_json::{Value, json};
+
+/// A message of edition 2 with 3 x 2 values of 8 bits: temperature at 500 hPa, 24 hours ahead.
+fn message() -> Vec<u8> {
+    let section = |number: u8, content: &[u8]| {
+        let len = u32::try_from(content.len() + 5).unwrap();
+        [&len.to_be_bytes()[..], &[number], content].concat()
+    };
+    let mut grid = [0u8; 67];
+    (grid[4], grid[28], grid[32]) = (6, 3, 2);
+    (grid[25], grid[29]) = (0, 0);
+    let mut product = [255u8; 29];
+    product[..17].copy_from_slice(&[0, 0, 0, 0, 0, 0, 2, 0, 128, 0, 0, 0, 1, 0, 0, 0, 24]);
+    product[17..23].copy_from_slice(&[100, 0, 0, 0, 0xc3, 0x50]);
+    let mut packing = [0u8; 16];
+    (packing[3], packing[14]) = (6, 8);
+    let sections = [
+        section(1, &[0, 98, 0, 0, 2, 0, 1, 0x07, 0xe3, 3, 1, 6, 0, 0, 0, 1]),
+        section(3, &grid),
+        section(4, &product),
+        section(5, &packing),
+        section(6, &[255]),
+        section(7, &[1, 2, 3, 4, 5, 6]),
+    ]
+    .concat();
+    let len = u64::try_from(sections.len() + 20).unwrap();
+    [&b"GRIB\0\0\0\x02"[..], &len.to_be_bytes(), &sections, b"7777"].concat()
+}
+
+#[test]
+fn fields_are_listed_in_the_order_of_the_files() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("b.grib"), message().repeat(2)).unwrap();
+    std::fs::write(folder.path().join("a.grib"), message()).unwrap();
+    let text = run(folder.path(), &["convert", "scan", "b.grib", "a.grib"]).text();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 7, "{text}");
+    assert_eq!((lines[1], lines[4]), ("b.grib", "a.grib"));
+    let words: Vec<&str> = lines[5].split_whitespace().collect();
+    let len = message().len().to_string();
+    let wanted = [
+        "0",
+        &len,
+        "0.0.0",
+        "100=50000",
+        "2019-03-01T06:00:00Z",
+        "24h",
+        "-",
+        "lat_lon",
+        "3x2",
+        "simple",
+        "8",
+    ];
+    assert_eq!(words, wanted);
+    assert_eq!(lines[6], "3 fields in 2 files, 0 damages");
+    let output = run(folder.path(), &["convert", "scan", "--json", "b.grib", "a.grib"]).text();
+    let records: Vec<Value> = output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(records.len(), 3);
+    assert_eq!((&records[1]["file"], &records[1]["offset"]), (&json!("b.grib"), &json!(message().len())));
+    assert_eq!(records[2]["step"], json!({"seconds": 86_400}));
+}
+
+#[test]
+fn damages_are_listed_and_make_the_exit_code_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = message().repeat(2);
+    bytes.truncate(bytes.len() - 10);
+    std::fs::write(folder.path().join("cut.grib"), bytes).unwrap();
+    let text = run(folder.path(), &["convert", "scan", "cut.grib", "none.grib"]).found();
+    assert!(text.contains(": truncated: the message has "), "{text}");
+    assert!(text.contains(": unread: "), "{text}");
+    assert!(text.ends_with("1 fields in 2 files, 2 damages\n"), "{text}");
+    put(folder.path(), "text", "no message");
+    let text = run(folder.path(), &["convert", "scan", "text"]).text();
+    assert!(text.contains("10 bytes at 0: stray: no message begins here"), "{text}");
+}
+
+#[test]
+fn wrong_usage_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    for arguments in [&["convert"][..], &["convert", "scan"], &["convert", "scan", "a", "--fast"]] {
+        run(folder.path(), arguments).error(2);
+    }
+    let line = run(folder.path(), &["convert", "scan", "a", "--cache", "1GB"]).error(1);
+    assert!(line.contains("not for single files"), "{line}");
+}
