@@ -12,7 +12,7 @@ from benches.runner.record import Record
 from benches.runner.report import failures, machine_section
 from benches.runner.tables import markdown, number
 
-HOOK, DIRECT, PLANNING = "hook", "direct", "planning"
+HOOK, DIRECT, EACH, PLANNING = "hook", "direct", "direct-each", "planning"
 DEFAULT, FUSED, ZARRS = "zarr-python", "fused", "zarrs-python"
 XARRAY_HOOK, XARRAY = "xarray-swath", "xarray-zarr"
 
@@ -26,7 +26,7 @@ HEAD = """# Performance under zarr-python and xarray
 Written by `make bench-hooks`; do not edit. The workloads of [performance.md](performance.md) are read through
 zarr-python 3 by its default pipeline (`zarr-python`), its fused one, zarrs-python's and swath's (`hook`), and
 through xarray by its engines `zarr` and `swath`. `planning` is zarr-python with a pipeline that does nothing,
-`direct` is swath without zarr-python: one `read_many`. Each reads a pass's selections in the way that suits
+`direct` is swath without zarr-python: one `read_many`; `direct-each` calls `read` crop by crop. Each reads a pass's selections in the way that suits
 it best: on a thread for each core (zarr-python's default pipeline, xarray's engine `zarr`), gathered on
 zarr-python's event loop (the other pipelines), or by one call (`direct`, and xarray's engine `swath`:
 `swath.xarray.load`). All read `one_crop_*` one call after the other. Those that return new arrays copy them
@@ -40,6 +40,7 @@ def write_report(record: Record, docs: Path) -> None:
     cases = list(record.cases)
     parts = [HEAD, failures(record), machine_section(record), "## What it must show\n", bar_table(record)]
     parts += ["## Times\n", tables.times(record, cases, "warm")]
+    parts += ["## Processor time\n", tables.processor(record, cases, "warm")]
     parts += ["## What is swath's of the hook's time\n", SHARES, part_table(record)]
     profiles = record.settings["profiles"]
     if profiles:
@@ -52,7 +53,8 @@ def write_report(record: Record, docs: Path) -> None:
 
 
 SHARES = """Milliseconds a pass, and the hook's over the sum of zarr-python's planning and swath's direct
-read.
+read, of all crops at once and crop by crop. zarr-python asks for them crop by crop, so that the
+hook cannot share among them what one `read_many` does, such as looking whether a file has changed.
 """
 
 PROFILES = """
@@ -96,9 +98,9 @@ def bars(record: Record) -> Iterator[Bar]:
             yield Bar(item, "xarray-swath, times xarray-zarr", case, found, TIMES_XARRAY_MIN)
 
 
-def over_parts(record: Record, case: str) -> float | None:
-    """Return the hook's time over the sum of what it is made of."""
-    hook, planning, direct = (record.seconds_of(case, "warm", name) for name in (HOOK, PLANNING, DIRECT))
+def over_parts(record: Record, case: str, own: str = DIRECT) -> float | None:
+    """Return the hook's time over the sum of what it is made of, swath's being its own in one way or the other."""
+    hook, planning, direct = (record.seconds_of(case, "warm", name) for name in (HOOK, PLANNING, own))
     return None if hook is None or planning is None or direct is None else hook / (planning + direct)
 
 
@@ -106,10 +108,12 @@ def part_table(record: Record) -> str:
     """Return the hook's time of each case, and what it is made of."""
     rows = []
     for case in record.cases:
-        found = (record.seconds_of(case, "warm", name) for name in (HOOK, PLANNING, DIRECT))
+        found = (record.seconds_of(case, "warm", name) for name in (HOOK, PLANNING, DIRECT, EACH))
         cells = [number(None if seconds is None else seconds * 1e3) for seconds in found]
-        rows.append([case, *cells, number(over_parts(record, case))])
-    return markdown(["", "hook", "planning", "direct", "hook over both"], rows)
+        over = [number(over_parts(record, case, own)) for own in (DIRECT, EACH)]
+        rows.append([case, *cells, *over])
+    head = ["", HOOK, PLANNING, DIRECT, EACH, "hook over planning + direct", "over planning + direct-each"]
+    return markdown(head, rows)
 
 
 def profile_table(profiles: dict[str, dict[str, float]]) -> str:

@@ -4,7 +4,6 @@ use crate::plain_slice;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PySlice, PyString, PyTuple};
-use std::collections::HashMap;
 
 /// Where chunks of one shape lie, and how their keys are made.
 #[pyclass(frozen, module = "swath._swath")]
@@ -44,27 +43,61 @@ impl ChunkGrid {
         batch: &Bound<'py, PyList>,
         shape: Vec<u64>,
     ) -> PyResult<Option<FoundBox<'py>>> {
-        let Some((path, axes)) = self.axes(batch)? else { return Ok(None) };
-        let (mut ends, mut index, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
-        for (axis, extent) in axes.iter().zip(&self.extents) {
-            let Some(along) = along(axis, *extent) else { return Ok(None) };
-            let last = axis.keys().max().copied().unwrap_or(0);
-            ends.push(last.saturating_add(1).saturating_mul(*extent));
-            index.push(match along {
-                Along::Integer(at) => at.into_pyobject(py)?.into_any(),
-                Along::Slice { first, end, step, count } => {
-                    lengths.push(count);
-                    plain_slice::made(py, first, end, step)?
-                }
-            });
+        let Some(found) = self.selected(batch)? else { return Ok(None) };
+        if !found.lengths().eq(shape) {
+            return Ok(None);
         }
-        let fills = lengths == shape;
-        Ok(fills.then(|| PyTuple::new(py, index)).transpose()?.map(|index| (path, ends, index)))
+        let index = found.axes.iter().map(|along| match *along {
+            Along::Integer(at) => Ok(at.into_pyobject(py)?.into_any()),
+            Along::Slice { first, end, step, .. } => plain_slice::made(py, first, end, step),
+        });
+        let index = PyTuple::new(py, index.collect::<PyResult<Vec<_>>>()?)?;
+        Ok(Some((found.path, found.ends, index)))
     }
 }
 
-/// Along each axis, what is selected in the chunks at each coordinate.
-type Axes = Vec<HashMap<u64, Part>>;
+/// The one selection by integers and slices that a batch comes to.
+pub(crate) struct Selected<'py> {
+    /// The store that all chunks are in.
+    pub(crate) store: Bound<'py, PyAny>,
+    /// The array's path.
+    pub(crate) path: String,
+    /// Where the last chunk ends along each axis.
+    pub(crate) ends: Vec<u64>,
+    pub(crate) axes: Vec<Along>,
+}
+
+impl Selected<'_> {
+    /// Elements along each axis of the output.
+    pub(crate) fn lengths(&self) -> impl Iterator<Item = u64> {
+        self.axes.iter().filter_map(|along| match along {
+            Along::Integer(_) => None,
+            Along::Slice { count, .. } => Some(*count),
+        })
+    }
+}
+
+/// What is selected in the chunks at each coordinate of an axis, in the order of the coordinates.
+#[derive(Clone, Default)]
+struct Axis(Vec<(u64, Part)>);
+
+impl Axis {
+    /// Notes what is selected in a chunk at a coordinate; false where another one there selects something else.
+    fn note(&mut self, at: u64, part: Part) -> bool {
+        match self.number_of(at) {
+            Ok(number) => self.0.get(number).is_some_and(|(_, known)| *known == part),
+            Err(number) => {
+                self.0.insert(number, (at, part));
+                true
+            }
+        }
+    }
+
+    /// Which of the coordinates this is, or would be.
+    fn number_of(&self, at: u64) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&at, |(at, _)| *at)
+    }
+}
 
 /// What is selected in a chunk along an axis: an element, or a slice and the part of the output that it fills.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -103,99 +136,109 @@ impl ChunkGrid {
         }
     }
 
-    /// What a batch selects along each axis, and the path of its array; `None` where that is not the same in all chunks at
-    /// one coordinate, or where not each combination is there once.
-    fn axes(&self, batch: &Bound<'_, PyList>) -> PyResult<Option<(String, Axes)>> {
-        let rank = self.extents.len();
-        let (mut path, mut store) = (None::<String>, None);
-        let (mut axes, mut chunks): (Axes, Vec<u64>) = (vec![HashMap::new(); rank], Vec::new());
+    /// The one selection by integers and slices that a batch comes to; `None` where what it selects along an axis is not the
+    /// same in all chunks at one coordinate, where not each combination is there once, or where chunks do not go on from each
+    /// other.
+    pub(crate) fn selected<'py>(&self, batch: &Bound<'py, PyList>) -> PyResult<Option<Selected<'py>>> {
+        let Some((store, path, axes)) = self.axes(batch)? else { return Ok(None) };
+        let (mut ends, mut found) = (Vec::with_capacity(axes.len()), Vec::with_capacity(axes.len()));
+        for (axis, extent) in axes.iter().zip(&self.extents) {
+            let Some(along) = along(&axis.0, *extent) else { return Ok(None) };
+            let last = axis.0.last().map_or(0, |(at, _)| *at);
+            ends.push(last.saturating_add(1).saturating_mul(*extent));
+            found.push(along);
+        }
+        Ok(Some(Selected { store, path, ends, axes: found }))
+    }
+
+    /// A batch's store, the path of its array, and what it selects along each axis.
+    fn axes<'py>(
+        &self,
+        batch: &Bound<'py, PyList>,
+    ) -> PyResult<Option<(Bound<'py, PyAny>, String, Vec<Axis>)>> {
+        let (py, rank) = (batch.py(), self.extents.len());
+        let mut origin = None::<(Bound<'py, PyAny>, String)>;
+        let (mut axes, mut chunks) = (vec![Axis::default(); rank], Vec::with_capacity(rank * batch.len()));
+        let mut is_sorted = true;
         for item in batch.iter() {
             let item = item.cast_into::<PyTuple>()?;
-            let getter = item.get_item(0)?;
-            let found = getter.getattr(intern!(item.py(), "store"))?;
-            if !store.get_or_insert_with(|| found.clone()).is(&found) {
-                return Ok(None);
-            }
-            let key = getter.getattr(intern!(item.py(), "path"))?.cast_into::<PyString>()?;
+            let getter = item.get_borrowed_item(0)?;
+            let store = getter.getattr(intern!(py, "store"))?;
+            let key = getter.getattr(intern!(py, "path"))?.cast_into::<PyString>()?;
             let Some(folder) = self.split(key.to_str()?, &mut chunks) else { return Ok(None) };
-            if path.get_or_insert_with(|| folder.to_owned()) != folder {
-                return Ok(None);
+            match &origin {
+                Some((known, path)) if store.is(known) && path == folder => {}
+                Some(_) => return Ok(None),
+                None => origin = Some((store, folder.to_owned())),
             }
-            let at = &chunks[chunks.len() - rank..];
+            let (before, at) = chunks.split_at(chunks.len() - rank);
+            is_sorted &= before.len() < rank || &before[before.len() - rank..] < at;
             if !note_parts(&item, at, &mut axes)? {
                 return Ok(None);
             }
         }
-        let is_product = axes.iter().try_fold(1, |count: usize, axis| count.checked_mul(axis.len()));
-        let is_whole = is_product == Some(batch.len()) && are_distinct(&chunks, rank, &axes);
-        Ok(path.filter(|_| is_whole).map(|path| (path, axes)))
+        let product = axes.iter().try_fold(1, |count: usize, axis| count.checked_mul(axis.0.len()));
+        // Chunks that come in order are different ones.
+        let is_whole = product == Some(batch.len()) && (is_sorted || are_distinct(&chunks, rank, &axes));
+        Ok(origin.filter(|_| is_whole).map(|(store, path)| (store, path, axes)))
     }
 }
 
 /// Notes what an item selects in the chunk at these coordinates; false where that is no box, or another one than before.
-fn note_parts(item: &Bound<'_, PyTuple>, at: &[u64], axes: &mut Axes) -> PyResult<bool> {
-    let (inside, outside) = (item.get_item(2)?, item.get_item(3)?);
-    let (Ok(inside), Ok(outside)) = (inside.cast_into::<PyTuple>(), outside.cast_into::<PyTuple>()) else {
+fn note_parts(item: &Bound<'_, PyTuple>, at: &[u64], axes: &mut [Axis]) -> PyResult<bool> {
+    let (inside, outside) = (item.get_borrowed_item(2)?, item.get_borrowed_item(3)?);
+    let (Ok(inside), Ok(outside)) = (inside.cast::<PyTuple>(), outside.cast::<PyTuple>()) else {
         return Ok(false);
     };
     if inside.len() != at.len() {
         return Ok(false);
     }
-    let mut targets = outside.iter();
-    for ((part, at), axis) in inside.iter().zip(at).zip(axes) {
+    let mut targets = outside.iter_borrowed();
+    for ((part, at), axis) in inside.iter_borrowed().zip(at).zip(axes) {
         let part = match part.cast::<PySlice>() {
             Ok(part) => {
-                let Some(Ok(target)) = targets.next().map(Bound::cast_into::<PySlice>) else {
-                    return Ok(false);
-                };
-                slice_part(part, &target)?
+                let target = targets.next();
+                target.and_then(|target| {
+                    target.cast::<PySlice>().ok().and_then(|target| slice_part(&part, &target))
+                })
             }
             Err(_) if part.is_exact_instance_of::<PyInt>() => part.extract::<u64>().ok().map(Part::Integer),
             Err(_) => None,
         };
-        let Some(part) = part else { return Ok(false) };
-        if *axis.entry(*at).or_insert(part) != part {
+        if !part.is_some_and(|part| axis.note(*at, part)) {
             return Ok(false);
         }
     }
     Ok(targets.next().is_none())
 }
 
-/// A slice of a chunk, and the part of the output that it fills; `None` where either goes backwards or leaves its ends out.
-fn slice_part(part: &Bound<'_, PySlice>, target: &Bound<'_, PySlice>) -> PyResult<Option<Part>> {
-    let py = part.py();
-    let number = |slice: &Bound<'_, PySlice>, name: &Bound<'_, PyString>| -> PyResult<Option<u64>> {
-        let value = slice.getattr(name)?;
-        Ok(if value.is_none() { None } else { value.extract().ok() })
+/// A slice of a chunk, and the part of the output that it fills; `None` where either goes backwards or is empty, and where the
+/// output's has no end.
+fn slice_part(part: &Bound<'_, PySlice>, target: &Bound<'_, PySlice>) -> Option<Part> {
+    // What has no end reads as ending there, and what counts from the end as starting just before.
+    let length = isize::MAX;
+    let (start, _, step) = plain_slice::indices(part, length)?;
+    let (target, target_end, target_step) = plain_slice::indices(target, length)?;
+    let is_whole = target_step == 1 && target_end != length;
+    let number = |value| u64::try_from(value).ok();
+    let part = Part::Slice {
+        start: number(start)?,
+        step: number(step)?,
+        target: number(target)?,
+        target_end: number(target_end)?,
     };
-    let step = |slice: &Bound<'_, PySlice>| -> PyResult<Option<u64>> {
-        let value = slice.getattr(intern!(py, "step"))?;
-        Ok(if value.is_none() { Some(1) } else { value.extract().ok().filter(|step| *step != 0) })
-    };
-    let (start, stop) = (intern!(py, "start"), intern!(py, "stop"));
-    if step(target)? != Some(1) {
-        return Ok(None);
-    }
-    let (first, step) = (number(part, start)?, step(part)?);
-    let (target, target_end) = (number(target, start)?, number(target, stop)?);
-    Ok((|| Some(Part::Slice { start: first?, step: step?, target: target?, target_end: target_end? }))())
+    is_whole.then_some(part)
 }
 
 /// Whether no two chunks are the same, of as many as there are combinations.
-fn are_distinct(chunks: &[u64], rank: usize, axes: &Axes) -> bool {
+fn are_distinct(chunks: &[u64], rank: usize, axes: &[Axis]) -> bool {
     if rank == 0 {
         return true;
     }
-    let numbered = axes.iter().map(|axis| {
-        let mut sorted: Vec<u64> = axis.keys().copied().collect();
-        sorted.sort_unstable();
-        sorted
-    });
-    let numbered: Vec<Vec<u64>> = numbered.collect();
     let mut seen = vec![false; chunks.len() / rank];
     for chunk in chunks.chunks_exact(rank) {
-        let number = chunk.iter().zip(&numbered).try_fold(0, |number: usize, (at, sorted)| {
-            number.checked_mul(sorted.len())?.checked_add(sorted.binary_search(at).ok()?)
+        let number = chunk.iter().zip(axes).try_fold(0, |number: usize, (at, axis)| {
+            number.checked_mul(axis.0.len())?.checked_add(axis.number_of(*at).ok()?)
         });
         match number.and_then(|number| seen.get_mut(number)) {
             Some(seen) if !*seen => *seen = true,
@@ -206,24 +249,26 @@ fn are_distinct(chunks: &[u64], rank: usize, axes: &Axes) -> bool {
 }
 
 /// One selection along an axis.
-enum Along {
+#[derive(Clone, Copy)]
+pub(crate) enum Along {
     Integer(u64),
     Slice { first: u64, end: u64, step: u64, count: u64 },
 }
 
 /// What is selected along an axis, where it is one integer, or one slice that fills the output from its start on without a gap.
-fn along(axis: &HashMap<u64, Part>, extent: u64) -> Option<Along> {
-    let mut parts: Vec<(u64, Part)> = axis.iter().map(|(at, part)| (*at, *part)).collect();
-    parts.sort_unstable_by_key(|(at, _)| *at);
-    if let [(at, Part::Integer(part))] = parts.as_slice() {
-        return at.checked_mul(extent)?.checked_add(*part).map(Along::Integer);
+fn along(parts: &[(u64, Part)], extent: u64) -> Option<Along> {
+    if let [(at, Part::Integer(part))] = parts {
+        return at.checked_mul(extent)?.checked_add(*part).filter(|_| *part < extent).map(Along::Integer);
     }
     let (mut found, mut filled) = (None, 0);
     for (at, part) in parts {
-        let Part::Slice { start, step, target, target_end } = part else { return None };
+        let Part::Slice { start, step, target, target_end } = *part else { return None };
+        if extent <= start || target != filled || target_end <= target {
+            return None;
+        }
         let start = at.checked_mul(extent)?.checked_add(start)?;
         let (first, following, steps) = found.unwrap_or((start, start, step));
-        if start != following || step != steps || target != filled || target_end <= target {
+        if start != following || step != steps {
             return None;
         }
         filled = target_end;

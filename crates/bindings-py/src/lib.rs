@@ -42,6 +42,7 @@ mod output;
 mod plain_slice;
 mod progress;
 mod python_codec;
+mod quick_reads;
 mod raw_ranges;
 mod read;
 mod references;
@@ -93,6 +94,8 @@ mod module {
     use crate::open::{open, open_array, open_group, reopen, reopen_url};
     #[pymodule_export]
     use crate::progress::set_progress;
+    #[pymodule_export]
+    use crate::quick_reads::QuickReads;
     #[pymodule_export]
     use crate::raw_ranges::RangeReader;
     #[pymodule_export]

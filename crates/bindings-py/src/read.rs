@@ -278,6 +278,24 @@ fn into_array<'py>(
     Ok(array)
 }
 
+/// Reads into memory that fits, if `is_there` then says that what is to be read is there; false where it does not, and where the
+/// memory may not be written to.
+pub(crate) fn into_memory(
+    opened: &Opened,
+    plan: &ReadPlan<'_>,
+    memory: &Bound<'_, PyUntypedArray>,
+    is_there: impl FnOnce() -> bool + Send,
+) -> PyResult<bool> {
+    let Ok(mut target) = Target::of(memory, &opened.name) else { return Ok(false) };
+    let target = target.bytes()?;
+    detached(memory.py(), |options| {
+        if !is_there() {
+            return Ok(false);
+        }
+        plan.read_into(target, options).map(|()| true)
+    })
+}
+
 /// Reads without the GIL; signals, which Python handles on its main thread, end the read with what they raise.
 pub(crate) fn detached<T: Send>(
     py: Python<'_>,

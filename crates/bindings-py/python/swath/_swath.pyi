@@ -1161,6 +1161,33 @@ class Awaited:
         """End the reads: what is delivered then is the error of that."""
 
 @final
+class QuickReads:
+    """Batches of one array in a local store, each of which is one box and fills a small output.
+
+    What it is made with has been looked at in Python, and each batch is held against that. Those that differ
+    are left to Python.
+    """
+
+    def __new__(
+        cls,
+        grid: ChunkGrid,
+        array: Array,
+        path: str,
+        shape: Sequence[int],
+        store: Any,
+        folder: str,
+        directory: tuple[int, int],
+        classes: Mapping[str, Any],
+        bytes_max: int,
+    ) -> QuickReads: ...
+    def read(self, batch: list[Any], memory: npt.NDArray[Any]) -> bool:
+        """Read what a batch asks for into memory; False where Python is to look at it."""
+
+    @staticmethod
+    def count() -> int:
+        """Return how many batches were read so in this process."""
+
+@final
 class RangeReader:
     """What reads ranges of objects: see `swath.io.get_ranges`."""
 

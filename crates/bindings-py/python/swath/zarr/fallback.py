@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import zarr
 
+from swath._swath import QuickReads
 from swath.errors import SwathWarning, UnsupportedError
 
 
@@ -73,7 +74,8 @@ def report() -> Report:
     zarr-python:     0 batches
     """
     with LOCK:
-        return Report(**COUNTS, fallbacks=dict(FALLBACKS.most_common()))
+        counts = COUNTS + Counter(native_reads=QuickReads.count())
+        return Report(**counts, fallbacks=dict(FALLBACKS.most_common()))
 
 
 def fall_back(name: str, reason: str, detail: str = "", *, is_known: bool) -> None:

@@ -19,8 +19,8 @@ from zarr.core.metadata.v3 import RegularChunkGridMetadata
 from zarr.storage import FsspecStore, LocalStore, ObjectStore, StorePath, ZipStore
 from zarr.storage._fsspec import ALLOWED_EXCEPTIONS
 
-from swath._swath import Array, ChunkGrid, _described
-from swath.errors import SwathError
+from swath._swath import Array, ChunkGrid, QuickReads, _described
+from swath.errors import CorruptError, InvalidError, StorageError, SwathError, UnsupportedError
 from swath.zarr.batch import Box, Item, Pieces, selection_of
 from swath.zarr.chunks import (
     Refused,
@@ -37,6 +37,14 @@ if TYPE_CHECKING:
 
     from zarr.abc.codec import Codec
     from zarr.core.metadata import ArrayMetadata
+
+
+# Bytes that are decoded, or read from local storage, on the event loop's own thread: going to another one
+# takes about as long.
+INLINE_BYTES_MAX = 256 << 10
+
+# What zarr-python's own way is asked about once more, to raise what its users know.
+FAILURES = (CorruptError, InvalidError, StorageError, UnsupportedError)
 
 
 @dataclass(slots=True)
@@ -74,6 +82,9 @@ class NativeArray:
         self.known: dict[Hashable, Refusals] = {}
         self.place: Place | None = None
         self.arrays: dict[Hashable, tuple[Array | None, Any]] = {}
+        # Reads like the last that was looked at, and where and of which array that was.
+        self.quick: QuickReads | None = None
+        self.quick_of: tuple[Any, ...] = (None, None)
         # Whole chunks.
         extents = self.grid.extents if self.grid is not None else [1] * len(metadata.shape)
         self.shape = [
@@ -117,6 +128,17 @@ class NativeArray:
         found["shape"] = list(shape)
         return json.dumps(found)
 
+    def read_quickly(self, batch: list[Item], out: NDBuffer) -> bool:
+        """Read a small batch that is like one that was looked at; False where it is to be looked at itself."""
+        if self.quick is None or type(out) is not cpu.NDBuffer:
+            return False
+        try:
+            return self.quick.read(batch, out.as_numpy_array())
+        except FAILURES:
+            # The long way says what is wrong, or finds it right by then.
+            self.quick = None
+            return False
+
     def is_plain(self, batch: list[Item], out: NDBuffer) -> bool:
         """Return whether a batch asks for nothing but elements in NumPy's memory."""
         first, spec = batch[0][0], batch[0][1]
@@ -142,7 +164,22 @@ class NativeArray:
         if not is_same_but_for_order(memory.dtype, array.dtype):
             return None
         bytes_here = memory.nbytes if place.is_local else math.inf
+        if bytes_here <= INLINE_BYTES_MAX:
+            self.remember(batch[0][0].store, place, selection, array)
         return Read(array, selection, memory, drop_axes, bytes_here)
+
+    def remember(self, store: Any, place: Place, selection: Box | Pieces, array: Array) -> None:
+        """Have batches like this one read quickly."""
+        is_known = self.quick is not None and self.quick_of[0] is place and self.quick_of[1] is array
+        # A relative path is not kept, as it may be another one next time.
+        if is_known or type(store) is not LocalStore or place.inode is None or place.keep is None:
+            return
+        if isinstance(selection, Box) and self.grid is not None:
+            self.quick = QuickReads(
+                self.grid, array, selection.path, self.shape, store,
+                place.store, place.inode, CLASSES, INLINE_BYTES_MAX,
+            )  # fmt: skip
+            self.quick_of = (place, array)
 
     def array(self, place: Place, selection: Box | Pieces) -> Array | None:
         """Return the array natively; None where its storage cannot be read."""
@@ -197,6 +234,9 @@ class Place:
 
 
 METHODS = frozenset({"get", "get_partial_values", "get_ranges", "get_sync"})
+
+# What quick reads look for.
+CLASSES = {"path": StorePath, "buffer": cpu.Buffer, "nd_buffer": cpu.NDBuffer, "methods": sorted(METHODS)}
 
 
 def inode_of(path: str) -> tuple[int, int] | None:

@@ -19,10 +19,9 @@ from zarr.core.codec_pipeline import BatchedCodecPipeline
 from zarr.core.common import concurrent_map
 from zarr.registry import _pipeline_registry
 
-from swath.errors import CorruptError, InvalidError, StorageError, UnsupportedError
 from swath.zarr.chunks import Chunks, Refused
 from swath.zarr.fallback import count, fall_back, note
-from swath.zarr.native import NativeArray, Read
+from swath.zarr.native import FAILURES, INLINE_BYTES_MAX, NativeArray, Read
 
 if TYPE_CHECKING:
     from zarr.abc.store import Store
@@ -39,13 +38,8 @@ PATH = "swath.zarr.CodecPipeline"
 GROUP_BYTES_MAX = 32 << 20
 GROUPS = 2
 
-# Bytes that are decoded, or read from local storage, on the event loop's own thread: going to another one
-# takes about as long.
-INLINE_BYTES_MAX = 256 << 10
-
-
-# What zarr-python's own way is asked about once more, to raise what its users know.
-FAILURES = (CorruptError, InvalidError, StorageError, UnsupportedError)
+# What is told of a chunk that was read natively.
+PRESENT = (GetResult(status="present"),)
 
 
 @dataclass(frozen=True)
@@ -89,13 +83,15 @@ class SwathCodecPipeline(BatchedCodecPipeline):
             return ()
         # A pipeline of no array is one within shards: that of the array has noted what falls back.
         if self._array is not None:
+            if not drop_axes and self._array.read_quickly(batch, out):
+                return PRESENT * len(batch)
             refused = self._array.refused(self, batch[0][1])
             if refused.everything is not None:
                 return await self._read_by_zarr(batch, out, drop_axes, refused.everything)
             if self._array.is_plain(batch, out):
                 read = self._array.reader(batch, out.as_numpy_array(), drop_axes)
                 if read is not None and await self._read_natively(read, batch):
-                    return (GetResult(status="present"),) * len(batch)
+                    return PRESENT * len(batch)
             if refused.chunks is not None:
                 return await self._read_by_zarr(batch, out, drop_axes, refused.chunks)
         if self.supports_partial_decode:
