@@ -26,11 +26,11 @@ HEAD = """# Performance under zarr-python and xarray
 Written by `make bench-hooks`; do not edit. The workloads of [performance.md](performance.md) are read through
 zarr-python 3 by its default pipeline (`zarr-python`), its fused one, zarrs-python's and swath's (`hook`), and
 through xarray by its engines `zarr` and `swath`. `planning` is zarr-python with a pipeline that does nothing,
-`direct` is swath without zarr-python: one `read_many`; `direct-each` calls `read` crop by crop. Each reads a pass's selections in the way that suits
-it best: on a thread for each core (zarr-python's default pipeline, xarray's engine `zarr`), gathered on
-zarr-python's event loop (the other pipelines), or by one call (`direct`, and xarray's engine `swath`:
-`swath.xarray.load`). All read `one_crop_*` one call after the other. Those that return new arrays copy them
-to the output, within the time.
+`direct` is swath without zarr-python: one `read_many`; `direct-each` is one `read` a crop. Each reads the
+selections of a pass in the way that suits it best: on a thread for each core (zarr-python's default
+pipeline, xarray's engine `zarr`), gathered on zarr-python's event loop (the other pipelines), by one call
+(`direct`, and xarray's engine `swath`: `swath.xarray.load`), or one after the other (`direct-each`). All read
+`one_crop_*` one call after the other. Those that return new arrays copy them to the output, within the time.
 """
 
 
@@ -99,7 +99,7 @@ def bars(record: Record) -> Iterator[Bar]:
 
 
 def over_parts(record: Record, case: str, own: str = DIRECT) -> float | None:
-    """Return the hook's time over the sum of what it is made of, swath's being its own in one way or the other."""
+    """Return the hook's time over the sum of what it is made of; `own` is how swath reads by itself."""
     hook, planning, direct = (record.seconds_of(case, "warm", name) for name in (HOOK, PLANNING, own))
     return None if hook is None or planning is None or direct is None else hook / (planning + direct)
 

@@ -106,6 +106,9 @@ enum Part {
     Slice { start: u64, step: u64, target: u64, target_end: u64 },
 }
 
+/// The store of a batch's chunks, the path of its array, and what is selected along each axis.
+type Selections<'py> = (Bound<'py, PyAny>, String, Vec<Axis>);
+
 impl ChunkGrid {
     /// The array's path in that of a chunk, whose coordinates are written to `coordinates`.
     fn split<'a>(&self, path: &'a str, coordinates: &mut Vec<u64>) -> Option<&'a str> {
@@ -151,11 +154,8 @@ impl ChunkGrid {
         Ok(Some(Selected { store, path, ends, axes: found }))
     }
 
-    /// A batch's store, the path of its array, and what it selects along each axis.
-    fn axes<'py>(
-        &self,
-        batch: &Bound<'py, PyList>,
-    ) -> PyResult<Option<(Bound<'py, PyAny>, String, Vec<Axis>)>> {
+    /// What a batch selects along each axis, where each combination of chunks is there once.
+    fn axes<'py>(&self, batch: &Bound<'py, PyList>) -> PyResult<Option<Selections<'py>>> {
         let (py, rank) = (batch.py(), self.extents.len());
         let mut origin = None::<(Bound<'py, PyAny>, String)>;
         let (mut axes, mut chunks) = (vec![Axis::default(); rank], Vec::with_capacity(rank * batch.len()));

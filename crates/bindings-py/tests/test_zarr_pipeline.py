@@ -278,6 +278,85 @@ def test_what_is_broken_fails_as_with_zarr_python(tmp_path):
     assert str(mine.value) == str(theirs.value)
 
 
+def pieces(rng, shape):
+    for _ in range(200):
+        starts = [rng.randrange(length) for length in shape]
+        ends = [rng.randint(start + 1, length) for start, length in zip(starts, shape, strict=True)]
+        parts = [slice(*axis, rng.choice([1, 1, 2, 7])) for axis in zip(starts, ends, strict=True)]
+        if rng.random() < 0.2:
+            parts[rng.randrange(len(parts))] = rng.randrange(min(shape))
+        yield tuple(parts)
+
+
+@pytest.mark.parametrize("options", [{}, {"shards": (10, 10)}, {"zarr_format": 2}, {"fill_value": 7}])
+def test_small_reads_one_after_the_other(tmp_path, options):
+    values = np.arange(23 * 31, dtype="i4").reshape(23, 31)
+    if "fill_value" in options:
+        values[4:18, 10:25] = 7
+    array = zarr.create_array(tmp_path / "a", shape=values.shape, dtype="i4", chunks=(2, 5), **options)
+    array[...] = values
+    seed = random.randrange(1 << 32)
+    with Counted() as counted:
+        for number, index in enumerate(pieces(random.Random(seed), values.shape)):
+            found = array[index]
+            np.testing.assert_array_equal(found, values[index], err_msg=f"seed {seed}, number {number}")
+            # What is given to the caller is the caller's.
+            found[...] = -1
+    assert (counted.native_reads, counted.decoded, counted.fallbacks) == (200, 0, 0)
+
+
+def test_small_reads_see_what_changes_between_them(written):
+    folder, values = written
+    store = LocalStore(folder)
+    array = zarr.open_array(store, path="x/y", mode="r+")
+    index, asked = np.s_[3:6, 7:9], []
+
+    def is_native():
+        with Counted() as counted:
+            np.testing.assert_array_equal(array[index], values[index])
+        return counted.native_reads == 1
+
+    assert [is_native() for _ in range(3)] == [True] * 3
+    array[4, 8] = values[4, 8] = -5
+    assert is_native()
+
+    async def get(key, *arguments, **named):
+        asked.append(key)
+        return await LocalStore.get(store, key, *arguments, **named)
+
+    store.get = get
+    assert not is_native()
+    assert asked
+    del store.get
+    assert is_native()
+    for out in (np.empty((3, 2), "i4", "F"), np.empty((3, 2), ">i4"), np.empty((3, 4), "i4")[:, ::2]):
+        array.get_basic_selection(index, out=zarr.core.buffer.cpu.NDBuffer.from_numpy_array(out))
+        np.testing.assert_array_equal(out, values[index])
+    folder.rename(folder.with_name("moved"))
+    # Nothing is stored in what is there now.
+    folder.mkdir()
+    assert array[index].tolist() == [[0, 0]] * 3
+
+
+def test_what_breaks_between_small_reads_fails_as_with_zarr_python(tmp_path):
+    array = zarr.create_array(tmp_path / "a", shape=(9,), chunks=(3,), dtype="i4")
+    array[...] = range(9)
+    assert [array[start : start + 2].tolist() for start in (0, 4)] == [[0, 1], [4, 5]]
+    (tmp_path / "a" / "c" / "1").write_bytes(b"no chunk")
+    with pytest.raises(Exception) as theirs:
+        own(tmp_path / "a", "")[4:6]
+    with (
+        Counted() as counted,
+        pytest.raises(type(theirs.value)),
+        pytest.warns(swath.zarr.FallbackWarning, match="failed"),
+    ):
+        array[4:6]
+    assert counted.native_reads == 0 < counted.fallbacks
+    (tmp_path / "a" / "c" / "1").unlink()
+    assert array[4:6].tolist() == [0, 0]
+    assert array[7:9].tolist() == [7, 8]
+
+
 def test_enabling_ends_with_its_block():
     with zarr.config.set({"codec_pipeline.path": OWN}):
         with swath.zarr.enable():

@@ -129,7 +129,7 @@ class NativeArray:
         return json.dumps(found)
 
     def read_quickly(self, batch: list[Item], out: NDBuffer) -> bool:
-        """Read a small batch that is like one that was looked at; False where it is to be looked at itself."""
+        """Read a small batch that is like an earlier one; False where it is to be looked at by itself."""
         if self.quick is None or type(out) is not cpu.NDBuffer:
             return False
         try:
