@@ -10,9 +10,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 use std::num::NonZeroI64;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
+use swath::ioengine::FileIdentity;
 use swath::{AxisSelection, ReadPlan};
 
 /// Batches that were read in this process.
@@ -157,7 +157,7 @@ impl QuickReads {
 
     /// Whether the directory is still the one that it was: another one may have been put in its place.
     fn is_there(&self) -> bool {
-        let found = std::fs::metadata(&self.folder);
-        found.is_ok_and(|found| (found.dev(), found.ino()) == self.directory)
+        let found = std::fs::metadata(&self.folder).map(|found| FileIdentity::of(&found));
+        found.is_ok_and(|found| (found.device, found.inode) == self.directory)
     }
 }
