@@ -43,7 +43,7 @@ def logged(path, level, environment):
 
 def test_events_are_records(path, environment):
     stderr = logged(path, logging.DEBUG, environment)
-    assert "WARNING swath.ioengine.calibration.stored a stored calibration is ignored: broken" in stderr
+    assert "WARNING swath.ioengine.calibration.find a stored calibration is ignored: broken" in stderr
     assert f"path: {environment['XDG_CACHE_HOME']}/swath/calibration-" in stderr
 
 

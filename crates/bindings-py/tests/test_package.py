@@ -93,6 +93,7 @@ swath._swath.PointIndex
 swath._swath.PointList
 swath._swath._reopen
 swath._swath._reopen_url
+swath.train.tensors.torch
 swath\.(fsspec|io|options|train\.\w+|xarray\.\w+|zarr\.\w+)\.[A-Z]\w+
 """
 

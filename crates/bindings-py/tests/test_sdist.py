@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-CRATES = ("bindings-py", "codecs", "ioengine", "swath", "zarr-front")
+CRATES = ("bindings-py", "codecs", "convert", "ioengine", "swath", "zarr-front")
 
 
 @pytest.fixture(scope="module")

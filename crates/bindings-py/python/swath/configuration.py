@@ -189,7 +189,7 @@ class Config:
         self._adopted: dict[str, Any] = {}
         self._environment: dict[str, Any] = {}
         self._wrong: dict[str, str] = {}
-        self._process = uuid.uuid4().hex
+        self._process: str = uuid.uuid4().hex
         self._parent: str | None = None
         self._was_set = False
         self._applied: dict[str, Any] = {"limits": (None, {}), "file_access": None, "progress": False}
@@ -389,7 +389,7 @@ class Setting:
         self._config = config
         self.before = before
         self.number = number
-        self.process = config._process
+        self.process: str = config._process
 
     def __enter__(self) -> Self:
         return self
