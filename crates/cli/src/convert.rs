@@ -9,8 +9,9 @@ use crate::verdict::Verdict;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use swath::convert::{Found, ScanOptions, scan};
+use swath::convert::{Damage, DamageKind, Found, ScanOptions, Span, scan};
 use swath::ioengine::{Engine, ObjectRef, RunOptions};
+use swath::{Error, ErrorKind};
 
 /// The arguments of `swath convert`.
 #[derive(clap::Args)]
@@ -51,12 +52,28 @@ pub(crate) fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result
     let mut listing = Listing::new(format, out)?;
     for files in arguments.files.chunks(FILES_AT_ONCE) {
         let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-        let opened = names.iter().map(|name| objects.open(name)).collect::<Result<Vec<_>, _>>()?;
-        for (name, found) in names.iter().zip(scanned(&opened, &interrupt)?) {
-            listing.print(name, &found)?;
+        let opened = names.iter().map(|name| there(objects.open(name))).collect::<Result<Vec<_>, _>>()?;
+        let readable: Vec<ObjectRef> = opened.iter().flatten().cloned().collect();
+        let mut scanned = scanned(&readable, &interrupt)?.into_iter();
+        for (name, opened) in names.iter().zip(opened) {
+            match opened {
+                Ok(_) => listing.print(name, &scanned.next().unwrap_or_default())?,
+                Err(damage) => listing.print(name, &[Found::Damage(damage)])?,
+            }
         }
     }
     Ok(Verdict::of(listing.end()?))
+}
+
+/// A file that was opened; what there is to list of one that is not there.
+fn there(opened: Result<ObjectRef, Error>) -> Result<Result<ObjectRef, Damage>, Error> {
+    match opened {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Io) => {
+            let span = Span { offset: 0, len: 0 };
+            Ok(Err(Damage { span, kind: DamageKind::Unread, message: error.message().to_owned() }))
+        }
+        other => other.map(Ok),
+    }
 }
 
 /// What is found in each file.

@@ -315,6 +315,6 @@ pub(crate) fn absent(error: Error) -> Error {
     if error.kind() != ErrorKind::NotFound {
         return error;
     }
-    let message = format!("what the store points to is not there: {}", error.message());
+    let message = format!("what is pointed to is not there: {}", error.message());
     Error::new(ErrorKind::Io, message).with_object(error.object().unwrap_or_default())
 }
