@@ -130,10 +130,12 @@ class NativeArray:
 
     def read_quickly(self, batch: list[Item], out: NDBuffer) -> bool:
         """Read a small batch that is like an earlier one; False where it is to be looked at by itself."""
-        if self.quick is None or type(out) is not cpu.NDBuffer:
+        # Another thread may take it away.
+        quick = self.quick
+        if quick is None or type(out) is not cpu.NDBuffer:
             return False
         try:
-            return self.quick.read(batch, out.as_numpy_array())
+            return quick.read(batch, out.as_numpy_array())
         except FAILURES:
             # The long way says what is wrong, or finds it right by then.
             self.quick = None
