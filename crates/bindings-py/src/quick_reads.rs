@@ -18,10 +18,10 @@ use swath::{AxisSelection, ReadPlan};
 /// Batches that were read in this process.
 static READS: AtomicU64 = AtomicU64::new(0);
 
-/// Batches of one array in a local store, each of which is one box of integers and slices and fills a small output.
+/// Batches of one array in a local store, each of which is one box and fills a small output.
 ///
-/// What it is made with has been looked at in Python, and each batch is held against that. Those that differ are left to
-/// Python.
+/// What it is made with has been looked at in Python, and each batch is held against that. Those that differ
+/// are left to Python.
 #[pyclass(frozen, module = "swath._swath")]
 pub(crate) struct QuickReads {
     grid: Py<ChunkGrid>,
@@ -99,7 +99,7 @@ impl QuickReads {
         Ok(is_read)
     }
 
-    /// How many batches were read so in this process.
+    /// Return how many batches were read so in this process.
     #[staticmethod]
     fn count() -> u64 {
         READS.load(Ordering::Relaxed)
