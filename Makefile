@@ -9,7 +9,7 @@ WHEEL_SOURCES := Cargo.toml Cargo.lock $(shell find $(WHEEL_CRATES:%=crates/%) -
 	-not -path '*/tests/*' -not -path '*/target/*' \
 	\( -name '*.rs' -o -name '*.c' -o -name '*.h' -o -name '*.py' -o -name '*.pyi' -o -name 'py.typed' -o -name '*.toml' \))
 WHEEL_FOLDER := target/wheels
-PYTHON_SOURCES := crates/bindings-py demo benches
+PYTHON_SOURCES := crates/bindings-py demo benches docs/examples
 PYTHON_PEERS := tensorstore zarr_python zarrs_python zarrista
 RUST_PEERS := zarrs object_store glommio
 CLOUD_PEERS := zarr_obstore
@@ -27,7 +27,7 @@ MATURIN := $(VENV_PYTHON) -m maturin build --quiet --locked --release \
 
 .DELETE_ON_ERROR:
 .PHONY: help demo demo-seviri test test-rust test-python test-cloud test-zarr test-zarr-full test-xarray test-train test-full lint check-windows fuzz-smoke fuzz-full wheel sdist bench bench-quick bench-prepare bench-readers \
-	bench-cloud bench-cloud-quick bench-cloud-readers bench-writing bench-rechunk bench-converting bench-hooks \
+	bench-cloud bench-cloud-quick bench-cloud-readers bench-writing bench-rechunk bench-converting bench-hooks bench-training \
 	instructions instructions-update clean
 
 help: ## list the targets
@@ -54,7 +54,8 @@ test-xarray: $(VENV)/.wheel $(VENV)/.xarray-requirements ## xarray's own tests o
 
 test-train: $(VENV)/.wheel $(VENV)/.train-requirements ## PyTorch's DataLoader with workers of every kind, and batches of tensors (installs PyTorch: 5 GB)
 	SWATH_LOADER_RUNS=$${SWATH_LOADER_RUNS:-12} $(VENV_PYTHON) -m pytest \
-		crates/bindings-py/tests/test_loaders.py crates/bindings-py/tests/test_train_torch.py
+		crates/bindings-py/tests/test_loaders.py crates/bindings-py/tests/test_train_torch.py \
+		crates/bindings-py/tests/test_train_examples.py
 
 test-cloud: ## every test of cloud reads, against every server (installs the Azure emulator: needs npm)
 	scripts/install-azurite
@@ -145,6 +146,10 @@ bench-converting: $(VENV)/.wheel $(VENV)/.dev-requirements ## time reads with wo
 bench-hooks: $(VENV)/.wheel $(VENV)/.dev-requirements benches/peers/zarrs_python/.venv/.requirements ## race reads through zarr-python and xarray, write docs/performance-hooks.md
 	$(VENV_PYTHON) -m benches.hooks $(BENCH_FLAGS)
 
+bench-training: $(VENV)/.wheel $(VENV)/.bench-training-requirements ## race training loaders (installs PyTorch: 5 GB), write docs/performance-training.md
+	cargo build --release --locked --manifest-path benches/Cargo.toml --target-dir benches/target --bin floor
+	$(VENV_PYTHON) -m benches.training $(BENCH_FLAGS)
+
 instructions: ## count the hot paths' instructions and compare them with benches/instructions/counts.toml
 	scripts/instructions
 
@@ -175,6 +180,10 @@ $(VENV)/.xarray-requirements: $(VENV)/.dev-requirements python/requirements-xarr
 
 $(VENV)/.train-requirements: $(VENV)/.dev-requirements python/requirements-train.txt
 	$(PIP) install -r python/requirements-train.txt -c python/constraints.txt
+	@touch $@
+
+$(VENV)/.bench-training-requirements: $(VENV)/.train-requirements python/requirements-bench-training.txt
+	$(PIP) install -r python/requirements-bench-training.txt -c python/constraints.txt
 	@touch $@
 
 $(VENV)/.wheel: $(VENV)/.demo-requirements $(WHEEL_SOURCES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -111,7 +111,7 @@ class Loader:
         """Return how many batches the next iteration has."""
         return self.share.batches(len(self.sampler), self._start, self.batch_size, self.drop_last)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Generator[Any]:
         if len(self.dataset) != self.sampler.count:
             raise InvalidError(f"wanted a dataset of {self.sampler.count} samples, found {len(self.dataset)}")
         for name in self.dataset.sources:
