@@ -1,0 +1,1 @@
+"""The race of training loaders: waits, the shortest step, crops a second, equality and memory."""

@@ -1,0 +1,164 @@
+"""The page of the race of training loaders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benches.runner.tables import machine_table, markdown, number
+from benches.training.race import Row
+
+SWATH = "swath"
+# What it must show.
+FIRST_S_MAX, WAIT_S_MAX = 1.0, 1e-3
+FLOOR_SHARE_MIN, TENSORSTORE_TIMES_MIN, ZARR_TIMES_MIN = 0.8, 2.5, 20.0
+GROWTH_MAX = 0.02
+
+HEAD = """# Performance of training loaders
+
+Written by `make bench-training`; do not edit. Every contender is a process of its own, on data in the page
+cache, and takes its passes in turn; numbers are medians of {passes} passes. The first batch of each was
+compared with zarr-python's reads, normalised by NumPy. It is timed from before anything is opened to the
+batch, with torch, zarr and swath imported; workers are started by `forkserver` and stay.
+
+- `grid`: the public demo's set-up on local data: three float32 variables of {times} times x 13 levels x
+  64 x 128, one chunk a time, zstd; patches of 48 x 48 with an overlap of 32, 3 steps of time, all levels,
+  batches of 4 ({grid_mb} MB).
+- `crops`: crops of 4 x 10 x 128 x 128 from anywhere in `sat_blosc` (int16, blosc, shards), cast to float32
+  and normalised by channel, batches of 32 ({crops_mb} MB).
+
+A loader that gives a batch every t seconds while nothing is trained keeps up with steps of t: that is the
+shortest step.
+"""
+
+
+def page(record: dict[str, Any]) -> str:
+    """Return the page."""
+    rows = {case: [Row(**row) for row in record["rows"][case]] for case in record["rows"]}
+    head = HEAD.format(
+        passes=record["passes"],
+        times=record["times"],
+        grid_mb=number(record["batch_bytes"]["grid"] / 1e6),
+        crops_mb=number(record["batch_bytes"]["crops"] / 1e6),
+    )
+    parts = [
+        head,
+        machine_table(record),
+        "## What it must show\n",
+        markdown(["what", "found", "wanted", ""], bars(record, rows)),
+        "\n## Waits of `grid`\n",
+        f"{record['steps']} steps of swath's loader, without workers, prefetch=2.\n",
+        markdown(
+            ["step", "its median ms", "first batch s", "p50 wait ms", "p99", "p99.9", "longest"],
+            [_waits(name, found) for name, found in record["waits"].items()],
+        ),
+        "\n## The shortest step of `grid`\n",
+        table(rows["grid"], 4),
+        "\n## Crops a second of `crops`\n",
+        table(rows["crops"], 32),
+        _floor(record),
+        "\n## The same samples\n",
+        markdown(
+            ["way", "bit for bit"],
+            [[way, "yes" if is_same else "**no**"] for way, is_same in record["same"].items()],
+        ),
+        "\n## Memory\n",
+        _memory(record),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def bars(record: dict[str, Any], rows: dict[str, list[Row]]) -> list[list[str]]:
+    """Return a line for each thing that is asked for."""
+    lines = []
+    for name, found in record["waits"].items():
+        if "error" in found:
+            lines.append([f"{name}: {found['error']}", "n/a", "", "**fail**"])
+            continue
+        lines.append(_at_most(f"step that {name}: first batch, s", found["first_s"], FIRST_S_MAX))
+        lines.append(_at_most(f"step that {name}: p99 wait, ms", found["p99_s"] * 1e3, WAIT_S_MAX * 1e3))
+    for case in ("grid", "crops"):
+        own = _of(rows[case], SWATH)
+        for peer, wanted in (("TensorStore", TENSORSTORE_TIMES_MIN), ("zarr-python", ZARR_TIMES_MIN)):
+            if case == "crops":
+                best = _best(rows[case], peer)
+                times = best / own if best and own else None
+                lines.append(_at_least(f"crops: times the best of {peer}", times, wanted))
+    floor = record["floor"]["read_s"]
+    own = _of(rows["crops"], SWATH)
+    share = (floor + record["floor"]["convert_s"]) / own if floor and own else None
+    lines.append(_at_least("crops: share of the floor's rate", share, FLOOR_SHARE_MIN))
+    lines.append(["same samples", "", "all", "pass" if all(record["same"].values()) else "**fail**"])
+    memory = record["memory"]
+    lines.append(_at_most("memory: growth from 1,000 batches on, share", memory["growth"], GROWTH_MAX))
+    lines.append(_at_most("memory: over the bound, share", memory["held"] / memory["bound"], 1.0))
+    return lines
+
+
+def table(rows: list[Row], batch_size: int) -> str:
+    """Return what contenders did."""
+    own = _of(rows, SWATH)
+    lines = []
+    for row in rows:
+        batch_s = row.batch_s
+        lines.append([
+            row.contender, row.reason or number(row.first_s),
+            number(None if batch_s is None else batch_s * 1e3),
+            number(None if batch_s is None else batch_size / batch_s),
+            number(None if batch_s is None or own is None else batch_s / own),
+            row.told,
+        ])  # fmt: skip
+    return markdown(
+        ["loader", "first batch s", "ms a batch", "samples/s", "times swath's", "settings"], lines
+    )
+
+
+def _waits(name: str, found: dict[str, Any]) -> list[str]:
+    if "error" in found:
+        return [name, found["error"], *["n/a"] * 5]
+    numbers = [number(found[key] * 1e3) for key in ("p50_s", "p99_s", "p999_s", "longest_s")]
+    return [name, number(found["step_s"] * 1e3), number(found["first_s"]), *numbers]
+
+
+def _same(record: dict[str, Any]) -> list[list[str]]:
+    return [[way, "yes" if is_same else "**no**"] for way, is_same in record["same"].items()]
+
+
+def _floor(record: dict[str, Any]) -> str:
+    floor = record["floor"]
+    if floor["read_s"] is None:
+        return "\nThe floor's program is not built here: no floor.\n"
+    return (
+        f"\nThe floor of a batch: {number(floor['read_s'] * 1e3)} ms to pread, decode and copy (the program "
+        f"`floor`, of the same crops), and {number(floor['convert_s'] * 1e3)} ms to cast and normalise what "
+        "is in memory, by NumPy on all cores.\n"
+    )
+
+
+def _memory(record: dict[str, Any]) -> str:
+    memory = record["memory"]
+    mb = {name: number(memory[name] / 1e6) for name in ("begun", "held", "bound", "peak")}
+    return (
+        f"{memory['batches']} batches of `grid`: the process had {mb['begun']} MB after the first hundred, "
+        f"and {mb['peak']} MB at most. Over what it had once all was imported and nothing was opened it held "
+        f"{mb['held']} MB; the bound is {mb['bound']} MB: prefetch and three batches more, and what the "
+        "engine may hold (256 MiB, 16 MiB of kept buffers and 4 MiB a lane).\n"
+    )
+
+
+def _of(rows: list[Row], name: str) -> float | None:
+    return next((row.batch_s for row in rows if row.contender == name), None)
+
+
+def _best(rows: list[Row], name: str) -> float | None:
+    found = [row.batch_s for row in rows if row.contender.startswith(name) and row.batch_s]
+    return min(found) if found else None
+
+
+def _at_most(what: str, value: float | None, wanted: float) -> list[str]:
+    passed = "n/a" if value is None else "pass" if value <= wanted else "**fail**"
+    return [what, number(value), f"≤ {wanted:g}", passed]
+
+
+def _at_least(what: str, value: float | None, wanted: float) -> list[str]:
+    passed = "n/a" if value is None else "pass" if wanted <= value else "**fail**"
+    return [what, number(value), f"≥ {wanted:g}", passed]
