@@ -29,7 +29,7 @@ pub(crate) enum Command {
     Stats(crate::stats::Arguments),
     /// Read and decode everything that is stored, and list what is wrong.
     Validate(crate::validate::Arguments),
-    /// Find the fields of GRIB files.
+    /// List the fields of GRIB files, or write them to Zarr.
     Convert(crate::convert::Arguments),
 }
 

@@ -1,5 +1,6 @@
-//! `swath convert`: what fields GRIB files have.
+//! `swath convert`: what fields GRIB files have, and Zarr of them.
 
+use crate::convert_write::{self, WriteArguments};
 use crate::failure::Interrupted;
 use crate::interrupt::Interrupt;
 use crate::place::UrlArguments;
@@ -15,9 +16,12 @@ use swath::{Error, ErrorKind};
 
 /// The arguments of `swath convert`.
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    step: Step,
+    step: Option<Step>,
+    #[command(flatten)]
+    write: WriteArguments,
 }
 
 /// What to do with the files.
@@ -45,7 +49,9 @@ const FILES_AT_ONCE: usize = 64;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<Verdict> {
-    let Step::Scan(arguments) = &arguments.step;
+    let Some(Step::Scan(arguments)) = &arguments.step else {
+        return convert_write::run(&arguments.write, out);
+    };
     let format = if arguments.json { Format::Json } else { Format::Text };
     let interrupt = Interrupt::install()?;
     let objects = arguments.url.objects()?;
@@ -77,7 +83,7 @@ fn there(opened: Result<ObjectRef, Error>) -> Result<Result<ObjectRef, Damage>, 
 }
 
 /// What is found in each file.
-fn scanned(files: &[ObjectRef], interrupt: &Interrupt) -> anyhow::Result<Vec<Vec<Found>>> {
+pub(crate) fn scanned(files: &[ObjectRef], interrupt: &Interrupt) -> anyhow::Result<Vec<Vec<Found>>> {
     let found: Vec<Mutex<Vec<Found>>> = files.iter().map(|_| Mutex::default()).collect();
     let keep = |file: usize, next: Found| {
         if let Some(slot) = found.get(file) {

@@ -17,6 +17,7 @@ mod bench_run;
 mod calibrate;
 mod cf_time;
 mod convert;
+mod convert_write;
 mod copy;
 mod crops;
 mod diff;

@@ -124,6 +124,27 @@ impl From<swath_ioengine::Error> for Error {
     }
 }
 
+/// Keeps the kind, the object and whether another try may help.
+impl From<swath_zarr_front::Error> for Error {
+    fn from(error: swath_zarr_front::Error) -> Error {
+        use swath_zarr_front::ErrorKind as Zarr;
+        let kind = match error.kind() {
+            Zarr::NotFound => ErrorKind::NotFound,
+            Zarr::Invalid | Zarr::OutOfBounds => ErrorKind::Invalid,
+            Zarr::Unsupported => ErrorKind::Unsupported,
+            Zarr::Corrupt => ErrorKind::Corrupt,
+            Zarr::Cancelled | Zarr::DeadlineExceeded => ErrorKind::Cancelled,
+            Zarr::Io => ErrorKind::Io,
+            _ => ErrorKind::Internal,
+        };
+        let mut made = Error::new(kind, error.message());
+        made.0.retryable = error.is_retryable();
+        made = made.with_object(error.object().unwrap_or_default());
+        made.0.source = Some(Arc::new(error));
+        made
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(object) = &self.0.object {

@@ -2,6 +2,7 @@
 //!
 //! [`scan`] walks through any number of files at once and names every [`Field`]: its parameter, level, times, member, grid,
 //! packing, and the bytes in which its values lie. [`unpack`] turns those bytes into numbers, in memory that the caller gives.
+//! [`Plan`] puts fields together to one hypercube, and writes it to Zarr.
 //!
 //! ```
 //! use swath_convert::{Found, ScanOptions, scan};
@@ -22,11 +23,15 @@
 
 #![forbid(unsafe_code)]
 
+mod assemble;
+mod coordinates;
 mod error;
 mod grib;
 mod scan;
 mod unpack;
 
+pub use assemble::{Dimension, Failure, Plan, Scalar, Source, Variable, WritePlanOptions};
+pub use coordinates::{Axes, axes, to_rows};
 pub use error::{Error, ErrorKind};
 pub use grib::{
     Area, Bitmap, Complex, Damage, DamageKind, DataPlace, DateTime, Duration, Ensemble, Entropy, Field,

@@ -80,9 +80,32 @@ fn damages_are_listed_and_make_the_exit_code_1() {
 }
 
 #[test]
+fn a_file_becomes_a_group() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut later = message();
+    // The forecast's hours.
+    let hours = later.windows(5).position(|octets| octets == [1, 0, 0, 0, 24]).unwrap() + 4;
+    later[hours] = 48;
+    std::fs::write(folder.path().join("a.grib"), [message(), later].concat()).unwrap();
+    let plan = run(folder.path(), &["convert", "--plan", "a.grib", "a.zarr"]).text();
+    assert!(plan.starts_with("t (step 2, latitude 2, longitude 3) float32\n"), "{plan}");
+    assert!(plan.contains("isobaricInPa = 50000\n") && !folder.path().join("a.zarr").exists(), "{plan}");
+    let text = run(folder.path(), &["convert", "a.grib", "a.zarr"]).text();
+    assert_eq!(text, "2 fields in 1 variables, 0 damages\n");
+    let info = run(folder.path(), &["info", "a.zarr", "--json"]).json();
+    assert!(info.to_string().contains("\"latitude\""), "{info}");
+    let read = run(folder.path(), &["read", "a.zarr/t", "1, :, :", "--json"]).json();
+    assert!(read.to_string().contains("\"max\":6"), "{read}");
+    let again = run(folder.path(), &["convert", "a.grib", "a.zarr"]).error(1);
+    assert!(again.contains("there is something already"), "{again}");
+}
+
+#[test]
 fn wrong_usage_is_told() {
     let folder = tempfile::tempdir().unwrap();
-    for arguments in [&["convert"][..], &["convert", "scan"], &["convert", "scan", "a", "--fast"]] {
+    for arguments in
+        [&["convert"][..], &["convert", "scan"], &["convert", "scan", "a", "--fast"], &["convert", "a.grib"]]
+    {
         run(folder.path(), arguments).error(2);
     }
     let line = run(folder.path(), &["convert", "scan", "a", "--cache", "1GB"]).error(1);

@@ -2,7 +2,8 @@
 
 use crate::{corpus, made};
 use proptest::prelude::*;
-use swath_convert::DamageKind;
+use swath_convert::{DamageKind, read_field, unpack};
+use swath_ioengine::Engine;
 
 #[test]
 fn messages_within_broken_messages_end() {
@@ -64,4 +65,51 @@ proptest! {
         message.extend(bytes);
         corpus::scanned(message);
     }
+}
+
+/// Points of a field that is unpacked here: a changed octet may promise billions.
+const POINTS_MAX: u64 = 1 << 16;
+
+/// Numbers by chance, the same for the same seed.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % limit
+    }
+}
+
+/// Messages of every packing with some octets changed are fields or damages, and values or errors.
+#[test]
+fn changed_octets_of_every_packing_are_no_panic() {
+    let folder = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "grib"));
+    paths.sort();
+    let (mut sound, mut broken) = (0, 0);
+    for (number, path) in paths.iter().enumerate() {
+        let message = std::fs::read(path).unwrap();
+        for seed in 0..200u64 {
+            let mut chance = Chance(seed << 16 | u64::try_from(number).unwrap());
+            let mut bytes = message.clone();
+            for _ in 0..=chance.below(4) {
+                let place = chance.below(bytes.len());
+                bytes[place] = u8::try_from(chance.below(256)).unwrap();
+            }
+            // Says which one it was, where it panics or takes too much.
+            println!("{} with seed {seed}", path.display());
+            let (fields, _) = corpus::scanned(bytes.clone());
+            let object = corpus::object(bytes);
+            for field in fields.iter().filter(|field| field.grid.points <= POINTS_MAX) {
+                let read = read_field(&Engine::global(), &object, field).unwrap();
+                let mut values = vec![0.0f32; usize::try_from(field.grid.points).unwrap()];
+                match unpack(field, &read, &mut values) {
+                    Ok(()) => sound += 1,
+                    Err(_) => broken += 1,
+                }
+            }
+        }
+    }
+    assert!(1000 < sound && 100 < broken, "{sound} unpacked, {broken} did not");
 }

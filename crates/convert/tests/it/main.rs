@@ -9,9 +9,11 @@
     reason = "all of it is tests"
 )]
 
+mod axes;
 mod corpus;
 mod damage;
 mod golden;
+mod hypercube;
 mod made;
 mod samples;
 mod scans;
