@@ -21,7 +21,7 @@ from benches.training.race import Contender, Row, contenders, once, race
 from benches.training.report import bars, page
 from benches.training.same import same
 
-PASSES, STEPS, BATCHES = 3, 1000, {"grid": 100, "crops": 30}
+PASSES, STEPS, BATCHES = 3, 1000, {"grid": 100, "crops": 20}
 MEMORY_BATCHES = 10_000
 PREFETCH = 2
 # What docs/configuration.md says of an engine that was told nothing.

@@ -27,7 +27,7 @@ batch, with torch, zarr and swath imported; workers are started by `forkserver` 
   and normalised by channel, batches of 32 ({crops_mb} MB).
 
 A loader that gives a batch every t seconds while nothing is trained keeps up with steps of t: that is the
-shortest step.
+shortest step. As many batches as a loader reads ahead are taken before its clock starts.
 """
 
 
