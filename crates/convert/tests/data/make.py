@@ -24,7 +24,9 @@ def field(kind: str) -> np.ndarray:
     return waves.ravel()
 
 
-def write(name: str, edition: int, packing: str, keys: dict[str, int], kind: str = "waves", gaps: bool = False) -> None:
+def write(
+    name: str, edition: int, packing: str, keys: dict[str, int], kind: str = "waves", gaps: bool = False
+) -> None:
     """Writes one message, and what ecCodes reads of it."""
     message = eccodes.codes_grib_new_from_samples(f"regular_ll_sfc_grib{edition}")
     for key, value in {"Ni": COLUMNS, "Nj": ROWS}.items():
@@ -67,7 +69,12 @@ def main() -> None:
     for packing in ("complex", "complex_spatial_differencing"):
         write(f"{packing}2", 2, f"grid_{packing}", {"bitsPerValue": 14})
         write(f"{packing}2_gaps", 2, f"grid_{packing}", {"bitsPerValue": 14}, gaps=True)
-    write("complex_order1", 2, "grid_complex_spatial_differencing", {"bitsPerValue": 14, "orderOfSpatialDifferencing": 1})
+    write(
+        "complex_order1",
+        2,
+        "grid_complex_spatial_differencing",
+        {"bitsPerValue": 14, "orderOfSpatialDifferencing": 1},
+    )
     for bits in (4, 8, 11, 16, 24, 30):
         write(f"ccsds2_{bits}", 2, "grid_ccsds", {"bitsPerValue": bits})
     write("ccsds2_steps", 2, "grid_ccsds", {"bitsPerValue": 12}, "steps")

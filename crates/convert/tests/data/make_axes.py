@@ -17,8 +17,16 @@ HERE = Path(__file__).parent
 
 LAT_LON = {
     "plain": {},
-    "north": {"jScansPositively": 1, "latitudeOfFirstGridPointInDegrees": -30, "latitudeOfLastGridPointInDegrees": 60},
-    "west": {"iScansNegatively": 1, "longitudeOfFirstGridPointInDegrees": 20, "longitudeOfLastGridPointInDegrees": 340},
+    "north": {
+        "jScansPositively": 1,
+        "latitudeOfFirstGridPointInDegrees": -30,
+        "latitudeOfLastGridPointInDegrees": 60,
+    },
+    "west": {
+        "iScansNegatively": 1,
+        "longitudeOfFirstGridPointInDegrees": 20,
+        "longitudeOfLastGridPointInDegrees": 340,
+    },
     "wrapped": {"longitudeOfFirstGridPointInDegrees": 340, "longitudeOfLastGridPointInDegrees": 32},
     "thirds": {"latitudeOfLastGridPointInDegrees": 53.333, "longitudeOfLastGridPointInDegrees": 4.333},
 }
@@ -39,8 +47,14 @@ def message(edition: int, name: str, keys: dict[str, float]) -> int:
         for key, value in area.items():
             eccodes.codes_set(made, key, value)
         steps = {
-            "i": abs((area["longitudeOfLastGridPointInDegrees"] - area["longitudeOfFirstGridPointInDegrees"] + 180) % 360 - 180) / 13,
-            "j": abs(area["latitudeOfLastGridPointInDegrees"] - area["latitudeOfFirstGridPointInDegrees"]) / 9,
+            "i": abs(
+                (area["longitudeOfLastGridPointInDegrees"] - area["longitudeOfFirstGridPointInDegrees"] + 180)
+                % 360
+                - 180
+            )
+            / 13,
+            "j": abs(area["latitudeOfLastGridPointInDegrees"] - area["latitudeOfFirstGridPointInDegrees"])
+            / 9,
         }
         for axis, step in steps.items():
             eccodes.codes_set(made, f"{axis}DirectionIncrementInDegrees", step)

@@ -40,7 +40,9 @@ def second_order(name: str, flags: int) -> None:
     source = (HERE / "simple1_12.grib").read_bytes()
     grid = 8 + int.from_bytes(source[8:11], "big")
     data = grid + int.from_bytes(source[grid : grid + 3], "big")
-    numbers = np.random.default_rng(3).integers(0, 200, COLUMNS * ROWS) + np.repeat(np.arange(ROWS) * 50, COLUMNS)
+    numbers = np.random.default_rng(3).integers(0, 200, COLUMNS * ROWS) + np.repeat(
+        np.arange(ROWS) * 50, COLUMNS
+    )
     starts = list(range(0, len(numbers), COLUMNS))
     if flags & 0x20:
         starts = sorted({0, 3, 4, 30, *range(50, len(numbers), 17)})
@@ -53,10 +55,17 @@ def second_order(name: str, flags: int) -> None:
     if flags & 0x20:
         listed += octets(bits([place in starts for place in range(len(numbers))], 1))
     first = octets(bits(references, 10))
-    second = octets("".join(bits(group - least, width) for group, least, width in zip(groups, references, widths)))
+    second = octets(
+        "".join(bits(group - least, width) for group, least, width in zip(groups, references, widths))
+    )
     places = [22 + len(listed), 22 + len(listed) + len(first)]
     head = b"\x50" + source[data + 4 : data + 10] + b"\x0a" + places[0].to_bytes(2, "big") + bytes([flags])
-    head += places[1].to_bytes(2, "big") + len(groups).to_bytes(2, "big") + len(numbers).to_bytes(2, "big") + b"\0"
+    head += (
+        places[1].to_bytes(2, "big")
+        + len(groups).to_bytes(2, "big")
+        + len(numbers).to_bytes(2, "big")
+        + b"\0"
+    )
     content = head + listed + first + second
     content += b"\0" * ((len(content) + 3) % 2)
     rest = source[8:data] + (len(content) + 3).to_bytes(3, "big") + content + b"7777"
@@ -89,7 +98,13 @@ def run_length() -> None:
             rest //= 8
         start = end
     values = [5, 10, 20, 40, 80, 160, 320]
-    packing = len(levels).to_bytes(4, "big") + (200).to_bytes(2, "big") + bytes([4]) + (7).to_bytes(2, "big") + (7).to_bytes(2, "big")
+    packing = (
+        len(levels).to_bytes(4, "big")
+        + (200).to_bytes(2, "big")
+        + bytes([4])
+        + (7).to_bytes(2, "big")
+        + (7).to_bytes(2, "big")
+    )
     packing += bytes([1]) + b"".join(value.to_bytes(2, "big") for value in values)
     made = {5: packing, 7: octets(text)}
     whole = b""
