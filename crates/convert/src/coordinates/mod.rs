@@ -53,7 +53,8 @@ pub fn axes(grid: &Grid) -> Result<Axes, Error> {
     }
 }
 
-/// By the step that is stored, as ecCodes has it, though it may be rounded; by the last row where none is.
+/// By the step that is stored, though it may be rounded, but for the last row, which is stored itself: as ecCodes has it. By the last
+/// row where no step is stored.
 fn latitudes(grid: &Grid, area: &Area, rows: u32) -> Vec<f64> {
     let first = area.first.latitude;
     let step = match area.spacing.j {
@@ -61,7 +62,13 @@ fn latitudes(grid: &Grid, area: &Area, rows: u32) -> Vec<f64> {
         Some(step) => -step,
         None => (area.last.latitude - first) / f64::from(rows.max(2) - 1),
     };
-    (0..rows).map(|row| first + f64::from(row) * step).collect()
+    let mut latitudes: Vec<f64> = (0..rows).map(|row| first + f64::from(row) * step).collect();
+    if let Some(last) =
+        latitudes.last_mut().filter(|last| (**last - area.last.latitude).abs() < step.abs() / 2.0)
+    {
+        *last = area.last.latitude;
+    }
+    latitudes
 }
 
 /// In equal steps from the first to the last, whatever step is stored: as ecCodes has it.
