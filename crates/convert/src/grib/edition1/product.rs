@@ -78,7 +78,7 @@ fn ecmwf_member(octets: Octets<'_>) -> Result<Ensemble, Error> {
         return Ok(Ensemble::None);
     }
     let (number, size) = match octets.u8(41)? {
-        1 | 26 | 30 => (u16::from(octets.u8(50)?), u16::from(octets.u8(51)?)),
+        1 | 26 | 30 | 36 => (u16::from(octets.u8(50)?), u16::from(octets.u8(51)?)),
         15 | 16 if 51 < octets.len() => (octets.u16(50)?, 0),
         _ => return Ok(Ensemble::None),
     };
