@@ -1,9 +1,11 @@
 //! Reads and writes of open files at places, which each platform calls otherwise.
 
 use crate::{Error, ErrorKind, storage_len};
+#[cfg(any(test, feature = "cache", not(target_os = "linux")))]
 use std::fs::File;
+#[cfg(any(test, feature = "cache", not(target_os = "linux")))]
 use std::io;
-#[cfg(unix)]
+#[cfg(all(unix, any(test, feature = "cache", not(target_os = "linux"))))]
 use std::os::unix::fs::FileExt;
 #[cfg(windows)]
 use std::os::windows::fs::FileExt;
