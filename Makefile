@@ -9,7 +9,7 @@ WHEEL_SOURCES := Cargo.toml Cargo.lock $(shell find $(WHEEL_CRATES:%=crates/%) -
 	-not -path '*/tests/*' -not -path '*/target/*' \
 	\( -name '*.rs' -o -name '*.c' -o -name '*.h' -o -name '*.py' -o -name '*.pyi' -o -name 'py.typed' -o -name '*.toml' \))
 WHEEL_FOLDER := target/wheels
-PYTHON_SOURCES := crates/bindings-py demo benches docs/examples
+PYTHON_SOURCES := crates/bindings-py crates/convert demo benches docs/examples
 PYTHON_PEERS := tensorstore zarr_python zarrs_python zarrista
 RUST_PEERS := zarrs object_store glommio
 CLOUD_PEERS := zarr_obstore

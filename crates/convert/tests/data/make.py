@@ -1,6 +1,7 @@
 """Writes the messages of this folder and what they decode to, with ecCodes (PyPI's `eccodes`).
 
-Each NAME.grib is one message, each NAME.f64 its values as little-endian 64-bit numbers in the order of the file, missing ones NaN.
+Each NAME.grib is one message, each NAME.f64 its values as little-endian 64-bit numbers in the order of the
+file, missing ones NaN.
 """
 
 from pathlib import Path

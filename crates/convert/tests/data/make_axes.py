@@ -2,8 +2,8 @@
 
 Usage: make_axes.py [SAMPLES]
 
-Of grids made here, each one message in `axes/NAME.grib`; and of the first field of each sample file below SAMPLES, by the file's name.
-Of long axes some places only, by their numbers.
+Of grids made here, each one message in `axes/NAME.grib`; and of the first field of each sample file below
+SAMPLES, by the file's name. Of long axes some places only, by their numbers.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Writes messages in packings that ecCodes reads and cannot write, from the WMO's manual, and what ecCodes reads of them.
+"""Writes messages in packings that ecCodes reads and cannot write, by the WMO's manual, and what it reads.
 
 Usage: make_by_hand.py, after make.py.
 """
@@ -36,7 +36,10 @@ def write(name: str, message: bytes, wanted: np.ndarray) -> None:
 
 
 def second_order(name: str, flags: int) -> None:
-    """Second-order packing that is not extended: a group for each row, or a secondary bitmap (0x20); widths for each group (0x10)."""
+    """Second-order packing that is not extended.
+
+    A group for each row, or a secondary bitmap (0x20); widths for each group (0x10).
+    """
     source = (HERE / "simple1_12.grib").read_bytes()
     grid = 8 + int.from_bytes(source[8:11], "big")
     data = grid + int.from_bytes(source[grid : grid + 3], "big")
@@ -56,7 +59,9 @@ def second_order(name: str, flags: int) -> None:
         listed += octets(bits([place in starts for place in range(len(numbers))], 1))
     first = octets(bits(references, 10))
     second = octets(
-        "".join(bits(group - least, width) for group, least, width in zip(groups, references, widths))
+        "".join(
+            bits(group - least, width) for group, least, width in zip(groups, references, widths, strict=True)
+        )
     )
     places = [22 + len(listed), 22 + len(listed) + len(first)]
     head = b"\x50" + source[data + 4 : data + 10] + b"\x0a" + places[0].to_bytes(2, "big") + bytes([flags])
@@ -78,7 +83,7 @@ def second_order(name: str, flags: int) -> None:
 
 
 def run_length() -> None:
-    """Runs of seven levels in four bits, so that digits of lengths are to the base of eight; level 0 is missing."""
+    """Runs of seven levels in four bits: digits of lengths are to the base of eight; level 0 is missing."""
     source = (HERE / "simple2_8.grib").read_bytes()
     sections, place = [], 16
     while source[place : place + 4] != b"7777":
