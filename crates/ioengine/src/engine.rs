@@ -9,7 +9,7 @@ use crate::counters::{Counters, Stats};
 use crate::deadlines::Deadlines;
 use crate::drivers::Drivers;
 use crate::handle_cache::{HandleCache, HandleCaches};
-use crate::interrupt::{is_interrupted, was_interrupted};
+use crate::interrupt::{WAIT_SLICE, is_interrupted, was_interrupted};
 use crate::lane::{AbortOnPanic, Candidate, Lane, LaneThread};
 use crate::medium::LocalMedium;
 use crate::oversize::OversizeRight;
@@ -22,7 +22,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// How an engine is set up.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -99,9 +99,6 @@ pub struct RunOptions<'a> {
     /// Called about every 50 ms on the waiting thread; `true` cancels the batch, as [`interruptible`](crate::interruptible) does.
     pub interrupt: Option<&'a dyn Fn() -> bool>,
 }
-
-/// How often a waiting thread looks at its interrupt and its deadline.
-const WAIT_SLICE: Duration = Duration::from_millis(50);
 
 impl Engine {
     /// An engine of its own. No thread is started before there is work for it.

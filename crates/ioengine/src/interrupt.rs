@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-/// How often who waits asks.
-const WAIT_SLICE: Duration = Duration::from_millis(50);
+/// How often who waits asks, and looks at its deadline.
+pub(crate) const WAIT_SLICE: Duration = Duration::from_millis(50);
 
 thread_local! {
     static OF_THREAD: RefCell<Option<Interrupt>> = const { RefCell::new(None) };

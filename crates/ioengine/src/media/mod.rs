@@ -11,6 +11,7 @@ pub(crate) mod files;
 #[cfg(not(target_os = "linux"))]
 #[path = "portable_files/mod.rs"]
 pub(crate) mod files;
+mod folder_entries;
 pub(crate) mod memory;
 /// Other platforms' files, tested on this one.
 #[cfg(all(test, target_os = "linux"))]

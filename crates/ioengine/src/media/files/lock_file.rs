@@ -1,7 +1,8 @@
 //! Locks between processes: a file for each, which is there while somebody holds the lock.
 
-use super::replace::{TEMPORARY, open_folder, place_of};
+use super::replace::{open_folder, place_of};
 use crate::Error;
+use crate::media::folder_entries::TEMPORARY;
 use crate::medium::TryLock;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;

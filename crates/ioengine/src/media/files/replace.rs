@@ -19,6 +19,7 @@
 use super::close::close;
 use super::folder_lock::FolderLock;
 use super::open_file::{OpenFile, check_key, identity_of};
+use crate::media::folder_entries::{TEMPORARY, is_temporary};
 use crate::writing::check_condition;
 use crate::{Error, ErrorKind, Identity, PutCondition};
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
@@ -28,14 +29,6 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
-
-/// What names of temporary files begin with. They are no keys: nothing of that name is listed or written.
-pub(super) const TEMPORARY: &str = ".swath-part-";
-
-/// True for the names of files that are being written.
-pub(super) fn is_temporary(name: &str) -> bool {
-    name.starts_with(TEMPORARY)
-}
 
 /// Writes `key` below `directory`, where it still is what `condition` wants.
 pub(super) fn put(

@@ -1,6 +1,7 @@
 //! Locks between processes: a file for each, which is there while somebody holds the lock.
 
-use super::replace::{TEMPORARY, place_of};
+use super::replace::place_of;
+use crate::media::folder_entries::TEMPORARY;
 use crate::medium::TryLock;
 use crate::{Error, FileIdentity};
 use std::fs::{File, OpenOptions, TryLockError};

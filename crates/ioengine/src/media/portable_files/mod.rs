@@ -21,6 +21,7 @@ pub(crate) use mapping::{CopyGuard, Mapping};
 use crate::calibration::CalibrationUse;
 use crate::driver::{DriverSite, LocalDriver, WaitsFor};
 use crate::media::file_access::FileAccess;
+use crate::media::folder_entries::folder_entries;
 use crate::medium::{Entry, LocalMedium, Medium, MediumId, ObjectRef, OpenObject, TryLock};
 use crate::{CostModel, Error, ErrorKind, FileIdentity, Identity, PutCondition};
 use bytes::Bytes;
@@ -167,24 +168,7 @@ impl LocalMedium for Directory {
     }
 
     fn list(&self, prefix: &str) -> Result<Vec<Entry>, Error> {
-        let path = open_file::path_of(&self.path, prefix).map_err(Error::from_io)?;
-        let mut entries = Vec::new();
-        for entry in std::fs::read_dir(&path).map_err(Error::from_io)? {
-            let entry = entry.map_err(Error::from_io)?;
-            // Names that are not UTF-8 cannot be keys.
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            if replace::is_temporary(&name) {
-                continue;
-            }
-            let Ok(metadata) = std::fs::metadata(entry.path()) else { continue };
-            entries.push(if metadata.is_dir() {
-                Entry::Prefix { name }
-            } else {
-                Entry::Object { name, size: metadata.len() }
-            });
-        }
-        entries.sort_by(|a, b| a.name().cmp(b.name()));
-        Ok(entries)
+        folder_entries(&open_file::path_of(&self.path, prefix).map_err(Error::from_io)?)
     }
 
     fn put(&self, key: &str, bytes: Bytes, condition: &PutCondition) -> Result<Option<Identity>, Error> {

@@ -9,6 +9,7 @@
 //! killed stay, and can be removed by hand when nobody writes.
 
 use super::open_file::{OpenFile, path_of};
+use crate::media::folder_entries::{TEMPORARY, is_temporary};
 use crate::writing::check_condition;
 use crate::{Error, ErrorKind, FileIdentity, Identity, PutCondition};
 use std::fs::OpenOptions;
@@ -17,14 +18,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
-
-/// What names of temporary files begin with. They are no keys: nothing of that name is listed or written.
-pub(super) const TEMPORARY: &str = ".swath-part-";
-
-/// True for the names of files that are being written.
-pub(super) fn is_temporary(name: &str) -> bool {
-    name.starts_with(TEMPORARY)
-}
 
 /// Writes `key` below `directory`, where it still is what `condition` wants.
 pub(super) fn put(
