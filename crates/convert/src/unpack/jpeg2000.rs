@@ -9,16 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Packed numbers come as `f32`, which has room for so many bits.
 const BITS_MAX: u8 = 24;
 
-pub(super) fn unpack<T: Sample>(
-    data: &[u8],
-    bits: u32,
-    scale: &Scale,
-    target: &mut [T],
-) -> Result<(), Error> {
-    if bits == 0 {
-        target.fill(T::from_f64(scale.constant()));
-        return Ok(());
-    }
+pub(super) fn unpack<T: Sample>(data: &[u8], scale: &Scale, target: &mut [T]) -> Result<(), Error> {
     // The library forbids unsafe code, and says that broken bytes are errors; an index out of its bounds would still be a panic.
     let decoded = catch_unwind(AssertUnwindSafe(|| decode(data, scale, target)));
     decoded.unwrap_or_else(|_| Err(Error::corrupt("a JPEG 2000 code stream that its decoder panics on")))

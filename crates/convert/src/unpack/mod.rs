@@ -55,6 +55,13 @@ fn unpack_all<T: Sample>(field: &Field, data: &[u8], target: &mut [T]) -> Result
     let scale = Scale::of(packing);
     let bits = u32::from(packing.bits);
     match &packing.kind {
+        // One value at all points: nothing is stored.
+        PackingKind::Simple | PackingKind::Ccsds(_) | PackingKind::Jpeg2000 | PackingKind::Png
+            if bits == 0 =>
+        {
+            target.fill(T::from_f64(scale.constant()));
+            Ok(())
+        }
         PackingKind::Simple => simple::unpack(data, bits, &scale, target),
         PackingKind::Complex(groups) => complex::unpack(data, bits, groups, &scale, target),
         PackingKind::Ieee(octets) => ieee::unpack(data, *octets, target),
@@ -62,8 +69,8 @@ fn unpack_all<T: Sample>(field: &Field, data: &[u8], target: &mut [T]) -> Result
             run_length::unpack(data, bits, levels, packing.decimal_scale, target)
         }
         PackingKind::Ccsds(settings) => aec::unpack(data, bits, settings, &scale, target),
-        PackingKind::Jpeg2000 => jpeg2000::unpack(data, bits, &scale, target),
-        PackingKind::Png => png::unpack(data, bits, &scale, target),
+        PackingKind::Jpeg2000 => jpeg2000::unpack(data, &scale, target),
+        PackingKind::Png => png::unpack(data, &scale, target),
         PackingKind::SecondOrder => second_order::unpack(field, data, &scale, target),
         PackingKind::Spectral => Err(Error::unsupported("coefficients of spherical harmonics")),
         PackingKind::Matrix => Err(Error::unsupported("several values at each point")),

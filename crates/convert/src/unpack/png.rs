@@ -11,16 +11,7 @@ const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 const CHUNK_HEAD: usize = 8;
 const CHUNK_TAIL: usize = 4;
 
-pub(super) fn unpack<T: Sample>(
-    data: &[u8],
-    bits: u32,
-    scale: &Scale,
-    target: &mut [T],
-) -> Result<(), Error> {
-    if bits == 0 {
-        target.fill(T::from_f64(scale.constant()));
-        return Ok(());
-    }
+pub(super) fn unpack<T: Sample>(data: &[u8], scale: &Scale, target: &mut [T]) -> Result<(), Error> {
     let image = Image::of(data)?;
     if image.width.saturating_mul(image.height) != target.len() {
         let (Image { width, height, .. }, points) = (image, target.len());

@@ -15,10 +15,6 @@ pub(super) fn unpack<T: Sample>(
     scale: &Scale,
     target: &mut [T],
 ) -> Result<(), Error> {
-    if bits == 0 {
-        target.fill(T::from_f64(scale.constant()));
-        return Ok(());
-    }
     if 64 < bits {
         return Err(Error::corrupt(format!("packed numbers of {bits} bits: at most 64 are known")));
     }

@@ -18,10 +18,6 @@ pub(super) fn unpack<T: Sample>(
     scale: &Scale,
     target: &mut [T],
 ) -> Result<(), Error> {
-    if bits == 0 {
-        target.fill(T::from_f64(scale.constant()));
-        return Ok(());
-    }
     let settings = Settings::of(entropy, bits)?;
     let mut blocks = Blocks::new(Bits::new(data), settings);
     let mut numbers = [0; settings::BLOCK_MAX];
