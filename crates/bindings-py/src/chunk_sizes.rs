@@ -7,7 +7,7 @@ use swath::Array;
 
 /// The one shape of all chunks, inner ones where there are shards; an error where they differ.
 pub(crate) fn shape<'py>(py: Python<'py>, array: &Array) -> PyResult<Bound<'py, PyTuple>> {
-    match inner_extents(array) {
+    match array.common_chunk_shape() {
         Some(extents) => PyTuple::new(py, extents),
         None => {
             let message = "chunks of different lengths have no one shape: see read_chunk_sizes";
@@ -26,18 +26,9 @@ pub(crate) fn of_shards<'py>(py: Python<'py>, array: &Array) -> PyResult<Option<
     Err(PyNotImplementedError::new_err(message))
 }
 
-/// The extents of the smallest chunks, where all have the same.
-pub(crate) fn inner_extents(array: &Array) -> Option<Vec<u64>> {
-    match array.metadata().has_regular_grid() {
-        true => Some(array.chunk_shape().to_vec()),
-        // Shards that differ are made of chunks that do not.
-        false => array.metadata().inner_chunk_shape(),
-    }
-}
-
 /// Of the chunks that are read: inner ones, where there are shards.
 pub(crate) fn read<'py>(py: Python<'py>, array: &Array) -> PyResult<Bound<'py, PyTuple>> {
-    let Some(extents) = inner_extents(array).filter(|_| array.shard_shape().is_some()) else {
+    let Some(extents) = array.common_chunk_shape().filter(|_| array.shard_shape().is_some()) else {
         return stored(py, array);
     };
     let axes = array.shape().iter().zip(&extents);

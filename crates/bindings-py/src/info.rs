@@ -1,6 +1,5 @@
 //! What arrays and groups are, in words.
 
-use crate::chunk_sizes::inner_extents;
 use crate::location::Location;
 use pyo3::prelude::*;
 use std::fmt::{Display, Write};
@@ -37,7 +36,7 @@ impl Info {
         if let Some(shards) = array.shard_shape() {
             lines.line("Shard shape", &format!("{longest}{}", tuple(shards)));
         }
-        match inner_extents(array) {
+        match array.common_chunk_shape() {
             Some(extents) => lines.line("Chunk shape", &tuple(&extents)),
             None => lines.line("Chunk shape", &format!("{longest}{}", tuple(array.chunk_shape()))),
         }

@@ -1,6 +1,5 @@
 //! An array once it is opened.
 
-use crate::chunk_sizes::inner_extents;
 use crate::errors::warn;
 use crate::location::Location;
 use crate::{dtype, selection};
@@ -77,7 +76,7 @@ impl Opened {
 
     /// Chunks along each axis, those of shards counted one by one.
     pub(crate) fn chunk_grid(&self) -> Vec<u64> {
-        let sharded = self.array.shard_shape().and_then(|_| inner_extents(&self.array));
+        let sharded = self.array.shard_shape().and_then(|_| self.array.common_chunk_shape());
         let Some(extents) = sharded else { return self.array.stored_grid().to_vec() };
         let axes = self.array.shape().iter().zip(&extents);
         axes.map(|(length, extent)| length.div_ceil((*extent).max(1))).collect()

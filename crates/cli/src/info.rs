@@ -78,7 +78,7 @@ fn array_json(name: &str, array: &Array, stored: Option<&Result<(u64, u64), Erro
         "zarr_format": format_number(array.zarr_format()),
         "shape": array.shape(),
         "data_type": array.data_type().name(),
-        "chunks": array.chunk_shape(),
+        "chunks": array.common_chunk_shape().unwrap_or_else(|| array.chunk_shape().to_vec()),
         "shards": array.shard_shape(),
         "codecs": array.codecs(),
         "fill_value": array.fill_value().to_json(),

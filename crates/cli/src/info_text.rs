@@ -170,8 +170,8 @@ fn codec_words(array: &Array) -> String {
 
 /// The shape of chunks, or of the longest where they differ.
 fn chunks(array: &Array) -> String {
-    match array.metadata().inner_chunk_shape().filter(|_| !array.metadata().has_regular_grid()) {
-        Some(inner) => shape(&inner),
+    match array.common_chunk_shape() {
+        Some(common) => shape(&common),
         None => longest(array, array.chunk_shape()),
     }
 }

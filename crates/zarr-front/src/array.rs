@@ -176,9 +176,19 @@ impl Array {
     }
 
     /// Elements of a chunk along each axis: of the smallest unit that is decoded, an inner chunk where the array is
-    /// sharded. Where chunks differ in shape, the longest along each axis: see [`ArrayMetadata::chunk_extents`].
+    /// sharded. Where chunks differ in shape, the longest along each axis: see [`ArrayMetadata::chunk_extents`]. Shards that
+    /// differ in shape are decoded whole; their inner chunks' shape is [`common_chunk_shape`](Self::common_chunk_shape).
     pub fn chunk_shape(&self) -> &[u64] {
         &self.inner.compiled.chunk_shape
+    }
+
+    /// Elements of each chunk along each axis, of inner chunks where the array is sharded; `None` where they differ.
+    pub fn common_chunk_shape(&self) -> Option<Vec<u64>> {
+        match self.inner.metadata.has_regular_grid() {
+            true => Some(self.chunk_shape().to_vec()),
+            // Shards that differ are made of chunks that do not.
+            false => self.inner.metadata.inner_chunk_shape(),
+        }
     }
 
     /// Elements of a shard along each axis, where the array is sharded.

@@ -74,7 +74,7 @@ impl Compiled {
             None => lengths.map(|(length, extent)| length.div_ceil((*extent).max(1))).collect(),
             Some(grid) => grid.counts(metadata.shape()),
         };
-        let shards = whole_shards(metadata);
+        let shards = uneven_shards(metadata);
         let Unfolded { chunk_shape, codecs, mut levels, .. } = Unfolded::new(metadata, shards.as_ref())?;
         let chunks_per_object: Vec<u64> =
             object_shape.iter().zip(&chunk_shape).map(|(object, chunk)| object / (*chunk).max(1)).collect();
@@ -158,7 +158,7 @@ impl Compiled {
 }
 
 /// What takes shards apart that differ in shape; `None` of any other array.
-fn whole_shards(metadata: &ArrayMetadata) -> Option<ShapedCodecs> {
+fn uneven_shards(metadata: &ArrayMetadata) -> Option<ShapedCodecs> {
     let (ArrayCodecs::Sharding(sharding), Some(_)) = (metadata.codecs(), metadata.rectilinear()) else {
         return None;
     };

@@ -118,7 +118,7 @@ fn builder(source: &Array, shape: &[u64], options: &CopyOptions<'_>) -> Result<A
     let metadata = source.metadata();
     let zarr_format = options.zarr_format.unwrap_or(source.zarr_format());
     let chunks = match options.chunk_shape.as_ref().filter(|chunks| chunks.len() == shape.len()) {
-        None => source.chunk_shape().to_vec(),
+        None => source.common_chunk_shape().unwrap_or_else(|| source.chunk_shape().to_vec()),
         Some(chunks) => {
             let whole = |(chunk, length): (&u64, &u64)| if *chunk == 0 { (*length).max(1) } else { *chunk };
             chunks.iter().zip(shape).map(whole).collect()

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use swath_codecs::{Chain, ChunkLayout, Codec, Element, NumberType, Scratch};
 use swath_ioengine::MemoryMedium;
 use swath_zarr_front::{
-    Array, ArrayBuilder, AxisChunks, DataType, DecodedCache, Elements, ErrorKind, Selection, Store,
-    ValidateOptions, WriteOptions,
+    Array, ArrayBuilder, AxisChunks, CopyOptions, DataType, DecodedCache, Elements, ErrorKind, Selection,
+    Store, ValidateOptions, WriteOptions,
 };
 
 /// An array of 16-bit numbers, each the number of its element but for those that are not stored.
@@ -298,4 +298,21 @@ fn what_is_written_into_uneven_chunks_is_read() {
         let validated = grown.validate(&ValidateOptions::default(), &mut |_| damages += 1).unwrap();
         assert_eq!((damages, validated.damages), (1, 1), "seed {seed}");
     }
+}
+
+#[test]
+fn uneven_shards_keep_their_inner_chunks() {
+    let store = Store::memory(&MemoryMedium::new());
+    let shards = [AxisChunks::Listed(vec![2, 4]), AxisChunks::Every(5)];
+    let builder = ArrayBuilder::new(&[6, 5], DataType::UInt16).chunk_shape(&[2, 5]).axis_shards(shards);
+    let array = builder.create(&store, "uneven").unwrap();
+    let data: Vec<u8> = (0..30u16).flat_map(u16::to_ne_bytes).collect();
+    let elements = Elements::new(&data, &[6, 5], 2).unwrap();
+    array.write_from(&Selection::all(), &elements, &WriteOptions::default()).unwrap();
+    assert_eq!(array.common_chunk_shape(), Some(vec![2, 5]));
+    let copy = array.copy_to(&store, "even", &CopyOptions::default()).unwrap();
+    assert_eq!((copy.chunk_shape(), copy.shard_shape()), (&[2, 5][..], Some(&[4, 5][..])));
+    assert_eq!(copy.read(&Selection::all()).unwrap().as_bytes(), data);
+    let uneven = ArrayBuilder::new(&[6], DataType::UInt16).axis_chunks([AxisChunks::Listed(vec![2, 4])]);
+    assert_eq!(uneven.create(&store, "chunks").unwrap().common_chunk_shape(), None);
 }
