@@ -4,7 +4,7 @@ use crate::data_type::{ForeignUnits, swap_units};
 use crate::metadata::transposed;
 use crate::metadata::{ArrayCodecs, ArrayMetadata, IndexLocation, Sharding};
 use crate::raveling::{cell_count, unravel};
-use crate::rectilinear::{ChunkChains, ShapedChains, ShapedCodecs, chunk_chains};
+use crate::shaped_chains::{ChunkChains, ShapedChains, ShapedCodecs, chunk_chains};
 use crate::shard_codec::{ShardElements, whole_shard_codecs};
 use crate::variable::fill_place;
 use crate::{DataType, Error, ErrorKind};

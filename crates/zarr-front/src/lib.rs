@@ -46,6 +46,7 @@ mod reading_ahead;
 mod rectilinear;
 mod region;
 mod selection;
+mod shaped_chains;
 mod shard_codec;
 mod shard_index;
 mod shards;
