@@ -15,7 +15,7 @@ use crate::filter::{
 use crate::gdeflate::GdeflateCodec;
 use crate::gzip::GzipCodec;
 use crate::layout::ByteOrder;
-use crate::lz4::Lz4Codec;
+use crate::lz4::{Lz4Codec, Lz4H5Codec};
 use crate::lzma::LzmaCodec;
 use crate::optional::OptionalCodec;
 use crate::pack_bits::PackBitsCodec;
@@ -75,6 +75,8 @@ pub enum Codec {
     Blosc(BloscCodec),
     /// LZ4 with numcodecs' framing.
     Lz4(Lz4Codec),
+    /// LZ4 with HDF5's framing.
+    Lz4H5(Lz4H5Codec),
     /// bzip2.
     Bz2(Bz2Codec),
     /// LZMA, as Python has it.
@@ -104,7 +106,7 @@ pub enum CodecClass {
 
 /// What a name that is not known is answered with.
 const KNOWN: &str = "wanted bytes, transpose, reshape, squeeze, delta, bitround, quantize, astype, fixedscaleoffset, cast_value, scale_offset, \
-                     packbits, pcodec, zfp, zfpy, optional, gzip, zlib, zstd, blosc, lz4, bz2, lzma, gdeflate, shuffle, crc32c, crc32, adler32, fletcher32 or jenkins_lookup3";
+                     packbits, pcodec, zfp, zfpy, optional, gzip, zlib, zstd, blosc, lz4, imagecodecs_lz4h5, bz2, lzma, gdeflate, shuffle, crc32c, crc32, adler32, fletcher32 or jenkins_lookup3";
 
 impl Codec {
     /// Reads a v3 metadata entry: `name`, and `configuration`, an object or null.
@@ -190,6 +192,7 @@ impl Codec {
             "zstd" => ZstdCodec::from_json(configuration).map(Self::Zstd),
             "blosc" => BloscCodec::from_json(configuration).map(Self::Blosc),
             "lz4" => Lz4Codec::from_json(configuration).map(Self::Lz4),
+            "imagecodecs_lz4h5" => Lz4H5Codec::from_json(configuration).map(Self::Lz4H5),
             "bz2" => Bz2Codec::from_json(configuration).map(Self::Bz2),
             "lzma" => LzmaCodec::from_json(configuration).map(Self::Lzma),
             "shuffle" => ShuffleCodec::from_json(configuration).map(Self::Shuffle),
@@ -243,6 +246,7 @@ impl Codec {
             | Self::Zstd(_)
             | Self::Blosc(_)
             | Self::Lz4(_)
+            | Self::Lz4H5(_)
             | Self::Bz2(_)
             | Self::Lzma(_)
             | Self::Gdeflate(_)
@@ -305,6 +309,7 @@ impl Codec {
             Self::Zstd(_) => "zstd",
             Self::Blosc(_) => "blosc",
             Self::Lz4(_) => "lz4",
+            Self::Lz4H5(_) => "imagecodecs_lz4h5",
             Self::Bz2(_) => "bz2",
             Self::Lzma(_) => "lzma",
             Self::Gdeflate(_) => "gdeflate",
@@ -342,6 +347,7 @@ impl Codec {
             Self::Zstd(codec) => ("zstd", codec.to_json()),
             Self::Blosc(codec) => ("blosc", codec.to_json()),
             Self::Lz4(codec) => ("numcodecs.lz4", codec.to_json()),
+            Self::Lz4H5(codec) => ("numcodecs.imagecodecs_lz4h5", codec.to_json()),
             Self::Bz2(codec) => ("numcodecs.bz2", codec.to_json()),
             Self::Lzma(codec) => ("numcodecs.lzma", codec.to_json()),
             Self::Gdeflate(codec) => ("zarrs.gdeflate", codec.to_json()),
@@ -380,6 +386,7 @@ impl Codec {
             Self::Zstd(codec) => codec.describe(),
             Self::Blosc(codec) => codec.describe(),
             Self::Lz4(codec) => codec.describe(),
+            Self::Lz4H5(codec) => codec.describe(),
             Self::Bz2(codec) => codec.describe(),
             Self::Lzma(codec) => codec.describe(),
             Self::Gdeflate(codec) => codec.describe(),
@@ -408,6 +415,7 @@ mod tests {
             json!({"name": "blosc", "configuration": {
                 "cname": "lz4hc", "clevel": 9, "shuffle": "shuffle", "blocksize": 64, "typesize": 8}}),
             json!({"name": "numcodecs.lz4", "configuration": {"acceleration": 4}}),
+            json!({"name": "numcodecs.imagecodecs_lz4h5", "configuration": {"level": 2, "blocksize": 512}}),
             json!({"name": "numcodecs.bz2", "configuration": {"level": 5}}),
             json!({"name": "numcodecs.lzma", "configuration": {
                 "format": 1, "check": -1, "preset": 2, "filters": null}}),

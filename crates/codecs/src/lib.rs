@@ -83,7 +83,7 @@ pub use gdeflate::GdeflateCodec;
 pub use gzip::GzipCodec;
 pub use inflate::{crc32, inflate};
 pub use layout::{ByteOrder, ChunkLayout, Element, ElementKind, OptionalKind};
-pub use lz4::Lz4Codec;
+pub use lz4::{Lz4Codec, Lz4H5Codec};
 pub use lzma::{LzmaCodec, LzmaFormat};
 pub use number::{NumberClass, NumberType};
 pub use numpy_type::NumpyType;

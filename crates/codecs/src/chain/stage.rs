@@ -12,7 +12,7 @@ use crate::gdeflate::GdeflateCodec;
 use crate::gzip::GzipCodec;
 use crate::layout::ChunkLayout;
 use crate::limits::{SPARE_BYTES, encoded_bytes_max};
-use crate::lz4::{self, Lz4Codec};
+use crate::lz4::{self, Lz4Codec, Lz4H5Codec};
 use crate::lzma::LzmaCodec;
 use crate::pack_bits::PackBitsStage;
 use crate::pcodec::PcodecStage;
@@ -37,6 +37,7 @@ pub(super) enum StageCodec {
     Zstd(ZstdCodec),
     Blosc(BloscCodec),
     Lz4(Lz4Codec),
+    Lz4H5(Lz4H5Codec),
     Bz2(Bz2Codec),
     Lzma(LzmaCodec),
     Gdeflate(GdeflateCodec),
@@ -68,6 +69,7 @@ impl StageCodec {
             Codec::Zstd(codec) => Some(Self::Zstd(*codec)),
             Codec::Blosc(codec) => Some(Self::Blosc(*codec)),
             Codec::Lz4(codec) => Some(Self::Lz4(*codec)),
+            Codec::Lz4H5(codec) => Some(Self::Lz4H5(*codec)),
             Codec::Bz2(codec) => Some(Self::Bz2(*codec)),
             Codec::Lzma(codec) => Some(Self::Lzma(codec.clone())),
             Codec::Gdeflate(codec) => Some(Self::Gdeflate(*codec)),
@@ -192,6 +194,7 @@ impl Stage {
             StageCodec::Zstd(_) => ZstdCodec::decode(source, target, wanted, &mut contexts.zstd_decompressor),
             StageCodec::Blosc(_) => BloscCodec::decode(source, target, wanted, contexts),
             StageCodec::Lz4(_) => Lz4Codec::decode(source, target, wanted),
+            StageCodec::Lz4H5(_) => Lz4H5Codec::decode(source, target, wanted),
             StageCodec::Bz2(_) => Bz2Codec::decode(source, target, wanted),
             StageCodec::Lzma(codec) => codec.decode(source, target, wanted),
             StageCodec::Gdeflate(_) => GdeflateCodec::decode(source, target, wanted),
@@ -246,6 +249,7 @@ impl Stage {
             StageCodec::Zstd(codec) => codec.encode(source, target, &mut contexts.zstd_compressor),
             StageCodec::Blosc(codec) => codec.encode(element_bytes, source, target, contexts),
             StageCodec::Lz4(codec) => codec.encode(source, target),
+            StageCodec::Lz4H5(codec) => codec.encode(source, target),
             StageCodec::Bz2(codec) => codec.encode(source, target),
             StageCodec::Lzma(codec) => codec.encode(source, target),
             StageCodec::Gdeflate(codec) => codec.encode(),

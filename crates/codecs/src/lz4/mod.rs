@@ -1,12 +1,14 @@
 //! The `lz4` codec, as numcodecs' `lz4`: the decoded length in four little-endian bytes, then one LZ4 block.
 
 mod ffi;
+mod hdf5;
 
 use serde_json::{Value, json};
 
 use crate::configuration::Configuration;
 use crate::error::{Error, Wanted};
 pub(crate) use ffi::decompress as decompress_block;
+pub use hdf5::Lz4H5Codec;
 
 const NAME: &str = "lz4";
 /// Bytes of the decoded length before the block.
