@@ -27,6 +27,9 @@ mod assemble;
 mod coordinates;
 mod error;
 mod grib;
+#[cfg(feature = "hdf5")]
+mod hdf5;
+mod references;
 mod scan;
 mod unpack;
 
@@ -38,5 +41,8 @@ pub use grib::{
     Found, Grid, GridKind, Level, Levels, MissingValues, Packing, PackingKind, Parameter, Place, Projected,
     Rotation, ScanningMode, Spacing, Span, Step, Surface, TimeUnit, Walk,
 };
+#[cfg(feature = "hdf5")]
+pub use hdf5::{Interrupt, hdf5_references};
+pub use references::{LeftOut, References};
 pub use scan::{ScanOptions, record, scan};
 pub use unpack::{FieldBytes, Sample, read_field, unpack};

@@ -13,6 +13,8 @@ mod axes;
 mod corpus;
 mod damage;
 mod golden;
+#[cfg(feature = "hdf5")]
+mod hdf5;
 mod hypercube;
 mod made;
 mod samples;
