@@ -38,7 +38,7 @@ impl<'a> Bits<'a> {
     }
 
     /// The next number of at most 32 bits; bits behind the end count as zeros.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take(&mut self, width: u32) -> u32 {
         let word = self.word();
         self.at += u64::from(width);
@@ -49,7 +49,7 @@ impl<'a> Bits<'a> {
     }
 
     /// The next 57 bits at least, from the highest bit on, without taking them.
-    #[inline]
+    #[inline(always)]
     fn word(&self) -> u64 {
         let byte = usize::try_from(self.at >> 3).unwrap_or(usize::MAX);
         let rest = self.bytes.get(byte..).unwrap_or_default();
@@ -80,10 +80,30 @@ impl<'a> Bits<'a> {
         swath_ioengine::storage_len(self.bytes.len()) * 8 < self.at
     }
 
-    /// The next numbers of one width, at most 32.
+    /// The next numbers of one width, at most 32; bits behind the end count as zeros.
+    #[inline(always)]
     pub(super) fn take_many(&mut self, width: u32, numbers: &mut [u32]) {
-        for number in numbers {
-            *number = self.take(width);
+        self.each(width, numbers, |_, taken| taken);
+    }
+
+    /// Replaces each number by what `put` makes of it and the next one of `width` bits, at most 32.
+    ///
+    /// One look ahead has several numbers, and each is what is highest in it.
+    #[inline(always)]
+    fn each(&mut self, width: u32, numbers: &mut [u32], put: impl Fn(u32, u32) -> u32) {
+        if width == 0 {
+            numbers.iter_mut().for_each(|number| *number = put(*number, 0));
+            return;
+        }
+        let width = width.min(32);
+        let at_once = (WORD_BITS / width) as usize;
+        for numbers in numbers.chunks_mut(at_once) {
+            let mut word = self.word();
+            for number in numbers.iter_mut() {
+                *number = put(*number, low(word >> (64 - width)));
+                word <<= width;
+                self.at += u64::from(width);
+            }
         }
     }
 
@@ -92,7 +112,7 @@ impl<'a> Bits<'a> {
     /// # Errors
     ///
     /// `Corrupt` where the bits end before the last one's one.
-    #[inline]
+    #[inline(always)]
     pub(super) fn unary(&mut self, numbers: &mut [u32]) -> Result<(), Error> {
         let (mut word, mut valid) = (self.word(), WORD_BITS);
         for number in numbers {
@@ -131,13 +151,10 @@ impl<'a> Bits<'a> {
     }
 
     /// Puts as many of the next bits behind each number.
-    #[inline]
+    #[inline(always)]
     pub(super) fn add_low(&mut self, width: u32, numbers: &mut [u32]) {
-        if width == 0 {
-            return;
-        }
-        for number in numbers {
-            *number = number.wrapping_shl(width) | self.take(width);
+        if width != 0 {
+            self.each(width, numbers, |high, taken| high.wrapping_shl(width) | taken);
         }
     }
 }
@@ -173,6 +190,26 @@ mod tests {
             for width in widths {
                 prop_assert_eq!(bits.take(width), one_by_one(&bytes, at, width));
                 at += width as usize;
+            }
+        }
+
+        #[test]
+        fn many_numbers_are_those_of_one_by_one(
+            bytes in proptest::collection::vec(any::<u8>(), 0..60),
+            groups in proptest::collection::vec((0u32..=32, 0usize..40), 0..6),
+        ) {
+            let (mut fast, mut slow, mut behind) = (Bits::new(&bytes), Bits::new(&bytes), Bits::new(&bytes));
+            for (width, count) in groups {
+                let mut numbers = vec![7; count];
+                fast.take_many(width, &mut numbers);
+                let wanted: Vec<u32> = (0..count).map(|_| slow.take(width)).collect();
+                prop_assert_eq!(&numbers, &wanted);
+                prop_assert_eq!(fast.at, slow.at);
+                let mut numbers = vec![1; count];
+                behind.add_low(width.min(31), &mut numbers);
+                behind.at = slow.at;
+                let low = |wanted: &u32| 1 << width | wanted;
+                prop_assert!(width == 32 || numbers.iter().eq(wanted.iter().map(low).collect::<Vec<_>>().iter()));
             }
         }
     }

@@ -14,6 +14,7 @@ mod sample;
 mod scale;
 mod second_order;
 mod simple;
+mod vectors;
 mod widths;
 
 use crate::{Bitmap, Error, Field, PackingKind};

@@ -2,7 +2,7 @@
 
 use super::sample::Sample;
 use super::scale::Scale;
-use super::widths;
+use super::{vectors, widths};
 use crate::Error;
 
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
@@ -23,7 +23,10 @@ pub(super) fn unpack<T: Sample>(data: &[u8], scale: &Scale, target: &mut [T]) ->
     let row_bytes = image.row_bytes();
     for (row, values) in rows.chunks_exact(row_bytes + 1).zip(target.chunks_mut(image.width)) {
         widths::unpack(&row[1..], image.pixel_bits, &mut packed);
-        scale.fill(&packed, values);
+        vectors::run(
+            #[inline(always)]
+            || scale.fill(&packed, values),
+        );
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ mod sealed {
 impl Sample for f32 {
     const MISSING: f32 = f32::NAN;
 
-    #[inline]
+    #[inline(always)]
     #[expect(
         clippy::cast_possible_truncation,
         reason = "rounding to the type of the target is what is asked for"
@@ -32,7 +32,7 @@ impl Sample for f32 {
 impl Sample for f64 {
     const MISSING: f64 = f64::NAN;
 
-    #[inline]
+    #[inline(always)]
     fn from_f64(value: f64) -> f64 {
         value
     }

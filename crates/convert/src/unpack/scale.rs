@@ -21,7 +21,7 @@ impl Scale {
     }
 
     /// The value of a packed number.
-    #[inline]
+    #[inline(always)]
     pub(super) fn value(&self, packed: f64) -> f64 {
         (packed * self.binary + self.reference) * self.decimal
     }
@@ -33,12 +33,35 @@ impl Scale {
     }
 
     /// Values of packed numbers, one for one.
-    #[inline]
+    #[inline(always)]
     pub(super) fn fill<T: Sample>(&self, packed: &[u32], target: &mut [T]) {
         for (value, packed) in target.iter_mut().zip(packed) {
             *value = T::from_f64(self.value(f64::from(*packed)));
         }
     }
+
+    /// The same of numbers with a sign, which are exact up to 2^53, as in ecCodes.
+    #[inline(always)]
+    pub(super) fn fill_wide<T: Sample>(&self, numbers: &[i64], target: &mut [T]) {
+        // Processors convert 32 bits by vectors, and 64 bits one by one.
+        let is_narrow = |number: &i64| i64::from(narrow(*number)) == *number;
+        if numbers.iter().fold(true, |all, number| all & is_narrow(number)) {
+            for (value, number) in target.iter_mut().zip(numbers) {
+                *value = T::from_f64(self.value(f64::from(narrow(*number))));
+            }
+        } else {
+            for (value, number) in target.iter_mut().zip(numbers) {
+                *value = T::from_f64(self.value(*number as f64));
+            }
+        }
+    }
+}
+
+/// The low 32 bits.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "the low bits are what is asked for")]
+fn narrow(number: i64) -> i32 {
+    number as i32
 }
 
 /// A power as ecCodes computes it: negative ones as one division by the positive one.

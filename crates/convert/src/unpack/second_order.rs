@@ -22,6 +22,9 @@ const BOUSTROPHEDONIC: u8 = 0x04;
 /// The order of the differences that are stored.
 const ORDER: u8 = 0x03;
 
+/// Numbers of a group that are unpacked at once.
+const STEP: usize = 32;
+
 /// What is stored begins with octet 12 of the data section.
 const BEFORE: usize = 11;
 
@@ -120,8 +123,13 @@ fn group(rest: &mut Bits<'_>, width: u32, reference: u32, numbers: &mut [i64]) -
         return Err(Error::corrupt(format!("a group of numbers of {width} bits: at most 32 are known")));
     }
     rest.check(swath_ioengine::storage_len(numbers.len()), width, "numbers of a group")?;
-    for number in numbers {
-        *number = i64::from(reference) + i64::from(rest.take(width));
+    let mut stored = [0; STEP];
+    for numbers in numbers.chunks_mut(STEP) {
+        let stored = &mut stored[..numbers.len()];
+        rest.take_many(width, stored);
+        for (number, stored) in numbers.iter_mut().zip(stored.iter()) {
+            *number = i64::from(reference) + i64::from(*stored);
+        }
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::bits::Bits;
 use super::sample::Sample;
 use super::scale::Scale;
-use super::widths;
+use super::{vectors, widths};
 use crate::Error;
 
 /// Numbers that are unpacked at once: small enough for the nearest cache, and a multiple of eight, so that each begins an octet.
@@ -32,7 +32,10 @@ pub(super) fn unpack<T: Sample>(
     for (number, block) in target.chunks_mut(BLOCK).enumerate() {
         let packed = &mut packed[..block.len()];
         widths::unpack(data.get(number * block_bytes..).unwrap_or_default(), bits, packed);
-        scale.fill(packed, block);
+        vectors::run(
+            #[inline(always)]
+            || scale.fill(packed, block),
+        );
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Many numbers of one width: eight of them are as many octets as one has bits, so that every shift is a constant.
 
 use super::bits::Bits;
+use super::vectors;
 
 /// Unpacks `target.len()` numbers of `width` bits, 1 to 32, from the first octet on; bits behind the end count as zeros.
 pub(super) fn unpack(bytes: &[u8], width: u32, target: &mut [u32]) {
@@ -15,38 +16,48 @@ pub(super) fn unpack(bytes: &[u8], width: u32, target: &mut [u32]) {
     widths!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32);
 }
 
+/// Octets that are looked at for eight numbers: those of eight of 32 bits, and as many behind them as one look has.
+const WINDOW: usize = 40;
+
 fn eights<const WIDTH: usize>(bytes: &[u8], target: &mut [u32]) {
-    let mut eights = target.chunks_exact_mut(8);
-    let mut groups = bytes.chunks_exact(WIDTH);
+    let done = vectors::run(
+        #[inline(always)]
+        || whole_eights::<WIDTH>(bytes, target),
+    );
+    // The last numbers, of which there are no eight, or behind which there are too few octets.
+    let mut bits = Bits::new(bytes.get(done * WIDTH..).unwrap_or_default());
+    let rest = target.get_mut(done * 8..).unwrap_or_default();
+    bits.take_many(u32::try_from(WIDTH).unwrap_or(0), rest);
+}
+
+/// Unpacks eights of numbers as long as there are octets behind them, and returns how many.
+#[inline(always)]
+fn whole_eights<const WIDTH: usize>(bytes: &[u8], target: &mut [u32]) -> usize {
     let mut done = 0;
-    for (numbers, octets) in eights.by_ref().zip(groups.by_ref()) {
-        let (Some(numbers), Some(octets)) = (numbers.first_chunk_mut::<8>(), octets.first_chunk::<WIDTH>())
-        else {
-            return;
-        };
-        eight(octets, numbers);
+    for (numbers, window) in target.chunks_exact_mut(8).zip(bytes.windows(WINDOW).step_by(WIDTH)) {
+        let (Some(numbers), Some(window)) = (numbers.first_chunk_mut(), window.first_chunk()) else { break };
+        eight::<WIDTH>(window, numbers);
         done += 1;
     }
-    // The last numbers, of which there are no eight, or not all octets.
-    let mut bits = Bits::new(bytes.get(done * WIDTH..).unwrap_or_default());
-    for number in target.iter_mut().skip(done * 8) {
-        *number = bits.take(u32::try_from(WIDTH).unwrap_or(0));
-    }
+    done
 }
 
 /// Eight numbers out of as many octets as one has bits.
 #[inline(always)]
-fn eight<const WIDTH: usize>(octets: &[u8; WIDTH], numbers: &mut [u32; 8]) {
-    let mask = if WIDTH == 32 { u32::MAX } else { (1 << WIDTH) - 1 };
+fn eight<const WIDTH: usize>(window: &[u8; WINDOW], numbers: &mut [u32; 8]) {
     for (place, number) in numbers.iter_mut().enumerate() {
-        let (first, last) = (place * WIDTH / 8, ((place + 1) * WIDTH - 1) / 8);
-        // At most five octets: 32 bits that begin within one.
-        let mut word = 0u64;
-        for octet in &octets[first..=last] {
-            word = word << 8 | u64::from(*octet);
-        }
-        let behind = (last + 1) * 8 - (place + 1) * WIDTH;
-        *number = super::bits::low(word >> behind) & mask;
+        let (octet, passed) = (place * WIDTH / 8, place * WIDTH % 8);
+        // Four octets hold 25 bits that begin within the first, and five hold 32.
+        *number = if WIDTH <= 25 {
+            let [a, b, c, d] = [window[octet], window[octet + 1], window[octet + 2], window[octet + 3]];
+            u32::from_be_bytes([a, b, c, d]) << passed >> (32 - WIDTH)
+        } else {
+            let mut word = 0u64;
+            for octet in &window[octet..octet + 5] {
+                word = word << 8 | u64::from(*octet);
+            }
+            super::bits::low(word << (24 + passed) >> (64 - WIDTH))
+        };
     }
 }
 

@@ -1,5 +1,6 @@
 //! One block after the other.
 
+use super::differences;
 use super::settings::Settings;
 use crate::Error;
 use crate::unpack::bits::Bits;
@@ -38,6 +39,7 @@ impl<'a> Blocks<'a> {
     /// # Errors
     ///
     /// `Corrupt` where the stream ends before, or holds what no coder writes.
+    #[inline(always)]
     pub(super) fn next(&mut self, numbers: &mut [u32]) -> Result<Next, Error> {
         let Settings { bits, name_bits, block, has_differences, .. } = self.settings;
         self.begin_interval();
@@ -130,29 +132,18 @@ impl<'a> Blocks<'a> {
         Ok(())
     }
 
-    /// Replaces differences by the numbers that they lead to: small ones go up and down by turns, and those that the nearer end
-    /// of the range has no room for count on in the other direction.
+    /// Replaces differences by the numbers that they lead to. Of the first block the first number is stored as it is.
+    #[inline(always)]
     fn undo(&mut self, numbers: &mut [u32], is_first: bool) {
-        let largest = u32::MAX >> (32 - self.settings.bits);
-        let middle = 1 << (self.settings.bits - 1);
-        let mut last = self.last;
-        let skipped = usize::from(is_first);
-        if let Some(first) = numbers.first_mut().filter(|_| is_first) {
+        let last = self.last;
+        let differences = if is_first {
+            let Some((first, rest)) = numbers.split_first_mut() else { return };
             *first = last;
-        }
-        for number in numbers.iter_mut().skip(skipped) {
-            let difference = *number;
-            let half = (difference >> 1) + (difference & 1);
-            let mask = if last & middle == 0 { 0 } else { largest };
-            last = if half <= (mask ^ last) {
-                // Even ones go up by their half, odd ones down.
-                last.wrapping_add((difference >> 1) ^ (difference & 1).wrapping_neg())
-            } else {
-                mask ^ difference
-            };
-            *number = last;
-        }
-        self.last = last;
+            rest
+        } else {
+            numbers
+        };
+        self.last = differences::undo(differences, last, self.settings.bits);
     }
 }
 

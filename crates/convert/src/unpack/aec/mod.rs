@@ -1,11 +1,13 @@
 //! CCSDS 121.0-B: blocks of numbers, each coded in the way that takes the fewest bits, as differences of neighbours.
 
 mod blocks;
+mod differences;
 mod settings;
 
 use super::bits::Bits;
 use super::sample::Sample;
 use super::scale::Scale;
+use super::vectors;
 use crate::{Entropy, Error};
 use blocks::{Blocks, Next};
 use settings::Settings;
@@ -18,8 +20,15 @@ pub(super) fn unpack<T: Sample>(
     scale: &Scale,
     target: &mut [T],
 ) -> Result<(), Error> {
-    let settings = Settings::of(entropy, bits)?;
-    let mut blocks = Blocks::new(Bits::new(data), settings);
+    let blocks = Blocks::new(Bits::new(data), Settings::of(entropy, bits)?);
+    vectors::run(
+        #[inline(always)]
+        || decode(blocks, scale, target),
+    )
+}
+
+#[inline(always)]
+fn decode<T: Sample>(mut blocks: Blocks<'_>, scale: &Scale, target: &mut [T]) -> Result<(), Error> {
     let mut numbers = [0; settings::BLOCK_MAX];
     let mut filled = 0;
     while filled < target.len() {
