@@ -1,27 +1,47 @@
-//! `swath convert FILES... TARGET`: the fields of GRIB files as one Zarr group.
+//! `swath convert FILES... TARGET`: the fields of GRIB files as Zarr groups.
 
 use crate::convert::scanned;
+use crate::convert_options::{LayoutArguments, journal_folder, parse_piece};
+use crate::convert_plan;
 use crate::interrupt::Interrupt;
 use crate::place::{Place, UrlArguments};
 use crate::progress::{Progress, Unit};
 use crate::verdict::Verdict;
 use anyhow::{Context, bail};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::UNIX_EPOCH;
 use swath::Store;
-use swath::convert::{DamageKind, Found, Plan, Source, WritePlanOptions};
+use swath::convert::{
+    DamageKind, Failure, Found, Journal, OnFailure, Piece, Plan, PlannedFile, Source, WritePlanOptions,
+};
 use swath::ioengine::{Engine, ObjectRef, storage_len};
 
 /// The arguments of a conversion.
 #[derive(clap::Args)]
 pub(crate) struct WriteArguments {
-    /// GRIB files of edition 1 or 2, paths or URLs, and last the Zarr group to be made: a new directory, or a URL.
-    #[arg(required = true, num_args = 2.., value_names = ["FILES", "TARGET"])]
+    /// GRIB files of edition 1 or 2, paths or URLs, and last the Zarr group to be made: a new directory, or a URL. With --resume
+    /// the target alone, with --piece a plan and the target.
+    #[arg(required = true, num_args = 1.., value_names = ["FILES", "TARGET"])]
     paths: Vec<PathBuf>,
-    /// Say what would be written, and write nothing.
+    /// Say what would be written, and write nothing; or write the plan to a file, for --piece.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    plan: Option<Option<PathBuf>>,
+    /// Write one part of a plan, such as 3/8: parts may be written at the same time, on any machine.
+    #[arg(long, value_name = "I/N", value_parser = parse_piece, conflicts_with_all = ["plan", "resume"])]
+    piece: Option<Piece>,
+    /// Go on with a conversion that was interrupted: what its journal says is done is not done again.
+    #[arg(long, conflicts_with = "plan")]
+    resume: bool,
+    /// The folder of the journal: beside a target that is a directory, if not given. A target behind a URL has none then.
+    #[arg(long, value_name = "DIR")]
+    journal: Option<PathBuf>,
+    /// Stop where a message is damaged, rather than leave its values out.
     #[arg(long)]
-    plan: bool,
+    strict: bool,
+    #[command(flatten)]
+    layout: LayoutArguments,
     #[command(flatten)]
     url: UrlArguments,
 }
@@ -30,47 +50,176 @@ pub(crate) struct WriteArguments {
 pub(crate) fn run(arguments: &WriteArguments, out: &mut impl Write) -> anyhow::Result<Verdict> {
     let (target, files) = arguments.paths.split_last().context("wanted files and a target")?;
     let interrupt = Interrupt::install()?;
-    let objects = arguments.url.objects()?;
-    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-    let opened = names.iter().map(|name| objects.open(name)).collect::<Result<Vec<_>, _>>()?;
-    let found = scanned(&opened, &interrupt)?;
-    let (sources, damages) = sources(&names, found, out)?;
-    let plan = Plan::new(sources)?;
-    if arguments.plan {
-        print(&plan, out)?;
+    match (&arguments.piece, arguments.resume, files) {
+        (Some(piece), _, [plan]) => write_piece(arguments, *piece, plan, target, &interrupt, out),
+        (Some(_), ..) => bail!("--piece: wanted a plan and a target"),
+        (None, true, []) => resume(arguments, target, &interrupt, out),
+        (None, true, _) => bail!("--resume: wanted the target alone: its journal knows the files"),
+        (None, false, []) => bail!("wanted files and a target"),
+        (None, false, _) => convert(arguments, files, target, &interrupt, out),
+    }
+}
+
+fn convert(
+    arguments: &WriteArguments,
+    files: &[PathBuf],
+    target: &Path,
+    interrupt: &Interrupt,
+    out: &mut impl Write,
+) -> anyhow::Result<Verdict> {
+    let names: Vec<String> = files.iter().map(|file| absolute(file)).collect();
+    let opened = open(arguments, &names)?;
+    let found = scanned(&opened, interrupt)?;
+    let (sources, mut damages) = sources(files, found, out)?;
+    let planned_files = names.into_iter().zip(&opened).map(|(name, object)| identity(name, object));
+    let planned_files = planned_files.collect::<Result<Vec<_>, _>>()?;
+    let planned = Plan::of(planned_files, &sources, &arguments.layout.options())?;
+    for left in &planned.unplanned {
+        let Some(source) = sources.get(left.source) else { continue };
+        let name = files.get(source.file).map(|file| file.display().to_string()).unwrap_or_default();
+        writeln!(out, "{name} at {}: {}", source.field.message.offset, left.error)?;
+        damages += 1;
+    }
+    match &arguments.plan {
+        Some(None) => convert_plan::print(&planned.plan, out)?,
+        Some(Some(file)) => {
+            std::fs::write(file, planned.plan.to_json()?.to_string())
+                .with_context(|| format!("{}: the plan cannot be written", file.display()))?;
+            convert_plan::print(&planned.plan, out)?;
+        }
+        None => {}
+    }
+    if arguments.plan.is_some() {
         return Ok(Verdict::of(damages));
     }
-    let store = match Place::either(target, &arguments.url)? {
-        Place::Directory(path) if path.exists() => bail!("{}: there is something already", path.display()),
-        Place::Directory(path) => Store::create_directory(path)?,
-        Place::Url(url, options, _) => Store::open(&url, &options)?,
-    };
-    let failures = write(&plan, &opened, &store, &interrupt)?;
-    for failure in &failures {
-        let Some(source) = plan.sources.get(failure.source) else { continue };
-        let name = names.get(source.file).map_or("", String::as_str);
-        writeln!(out, "not written: {name} at {}: {}", source.field.message.offset, failure.error)?;
+    if arguments.strict && damages != 0 {
+        bail!("{damages} damages: nothing is written");
     }
-    let failed = storage_len(failures.len());
-    let written = storage_len(plan.sources.len()) - failed;
-    writeln!(out, "{written} fields in {} variables, {} damages", plan.variables.len(), damages + failed)?;
-    Ok(Verdict::of(damages + failed))
+    let place = Place::either(target, &arguments.url)?;
+    let directory = match &place {
+        Place::Directory(path) if path.exists() => bail!("{}: there is something already", path.display()),
+        Place::Directory(path) => Some(path),
+        Place::Url(..) => None,
+    };
+    // Before the store: whatever is there of that then has a journal.
+    let folder = journal_folder(arguments.journal.as_ref(), directory);
+    let journal = folder.map(|folder| Journal::create(folder, &planned.plan)).transpose()?;
+    let store = store(&place)?;
+    let job = Job { arguments, plan: &planned.plan, files: &opened, piece: None, journal: journal.as_ref() };
+    job.run(&store, interrupt, damages, out)
+}
+
+fn resume(
+    arguments: &WriteArguments,
+    target: &Path,
+    interrupt: &Interrupt,
+    out: &mut impl Write,
+) -> anyhow::Result<Verdict> {
+    let place = Place::either(target, &arguments.url)?;
+    let directory = if let Place::Directory(path) = &place { Some(path) } else { None };
+    let folder = journal_folder(arguments.journal.as_ref(), directory);
+    let folder = folder.context("--resume of a target behind a URL: wanted its --journal")?;
+    let (journal, plan) = Journal::open(folder)?;
+    let files = plan_files(arguments, &plan)?;
+    let store = store(&place)?;
+    let job = Job { arguments, plan: &plan, files: &files, piece: None, journal: Some(&journal) };
+    job.run(&store, interrupt, 0, out)
+}
+
+fn write_piece(
+    arguments: &WriteArguments,
+    piece: Piece,
+    plan: &Path,
+    target: &Path,
+    interrupt: &Interrupt,
+    out: &mut impl Write,
+) -> anyhow::Result<Verdict> {
+    let text = std::fs::read(plan).with_context(|| format!("{}: the plan cannot be read", plan.display()))?;
+    let value = serde_json::from_slice(&text).with_context(|| format!("{}: no JSON", plan.display()))?;
+    let plan = Plan::from_json(value)?;
+    let files = plan_files(arguments, &plan)?;
+    let store = store(&Place::either(target, &arguments.url)?)?;
+    let journal = match &arguments.journal {
+        Some(folder) => Some(shared_journal(folder, &plan)?),
+        None => None,
+    };
+    let job = Job { arguments, plan: &plan, files: &files, piece: Some(piece), journal: journal.as_ref() };
+    job.run(&store, interrupt, 0, out)
+}
+
+/// The journal that pieces of one plan share: the first one begins it.
+fn shared_journal(folder: &Path, plan: &Plan) -> anyhow::Result<Journal> {
+    if let Ok(journal) = Journal::create(folder, plan) {
+        return Ok(journal);
+    }
+    let (journal, found) = Journal::open(folder)?;
+    if found.to_json()? != plan.to_json()? {
+        bail!("{}: the journal of another plan", folder.display());
+    }
+    Ok(journal)
+}
+
+/// The files of a plan, as they were when it was made.
+fn plan_files(arguments: &WriteArguments, plan: &Plan) -> anyhow::Result<Vec<ObjectRef>> {
+    let names: Vec<String> = plan.files.iter().map(|file| file.name.clone()).collect();
+    let opened = open(arguments, &names)?;
+    let mut changed = Vec::new();
+    for (planned, object) in plan.files.iter().zip(&opened) {
+        if identity(planned.name.clone(), object)? != *planned {
+            changed.push(planned.name.as_str());
+        }
+    }
+    if !changed.is_empty() {
+        bail!("changed since the plan was made: {}", changed.join(", "));
+    }
+    Ok(opened)
+}
+
+fn open(arguments: &WriteArguments, names: &[String]) -> anyhow::Result<Vec<ObjectRef>> {
+    let objects = arguments.url.objects()?;
+    Ok(names.iter().map(|name| objects.open(name)).collect::<Result<Vec<_>, _>>()?)
+}
+
+/// A file's name that holds in other folders too.
+fn absolute(file: &Path) -> String {
+    let name = file.display().to_string();
+    if name.contains("://") {
+        return name;
+    }
+    std::path::absolute(file).map_or(name, |path| path.display().to_string())
+}
+
+/// A file's length, and when a local one was changed.
+fn identity(name: String, object: &ObjectRef) -> anyhow::Result<PlannedFile> {
+    let size = object.medium.size(&object.key).map_err(swath::convert::Error::from)?;
+    let changed = std::fs::metadata(&name).ok().and_then(|metadata| metadata.modified().ok());
+    let since = changed.and_then(|changed| changed.duration_since(UNIX_EPOCH).ok());
+    let version = since.map(|since| format!("changed at {}.{:09}", since.as_secs(), since.subsec_nanos()));
+    Ok(PlannedFile { name, size, version })
+}
+
+/// The store of a target, a directory that is made where it is not there.
+fn store(target: &Place) -> anyhow::Result<Store> {
+    match target {
+        Place::Directory(path) => Ok(Store::create_directory(path)?),
+        Place::Url(url, options, _) => Ok(Store::open(url, options)?),
+    }
 }
 
 /// All fields, with the numbers of their files; damages are printed and counted.
 fn sources(
-    names: &[String],
+    files: &[PathBuf],
     found: Vec<Vec<Found>>,
     out: &mut impl Write,
 ) -> anyhow::Result<(Vec<Source>, u64)> {
     let (mut sources, mut damages) = (Vec::new(), 0);
-    for (file, (name, found)) in names.iter().zip(found).enumerate() {
+    for (file, (name, found)) in files.iter().zip(found).enumerate() {
         for one in found {
             match one {
                 Found::Field(field) => sources.push(Source { file, field: *field }),
                 Found::Damage(damage) if damage.kind == DamageKind::Stray => {}
                 Found::Damage(damage) => {
-                    writeln!(out, "{name}: {damage}")?;
+                    writeln!(out, "{}: {damage}", name.display())?;
                     damages += 1;
                 }
             }
@@ -79,33 +228,53 @@ fn sources(
     Ok((sources, damages))
 }
 
-fn write(
-    plan: &Plan,
-    files: &[ObjectRef],
-    store: &Store,
-    interrupt: &Interrupt,
-) -> anyhow::Result<Vec<swath::convert::Failure>> {
-    let progress = Mutex::new(Progress::new(Some(storage_len(plan.sources.len())), Unit::Items("fields")));
-    let say = |_| progress.lock().unwrap_or_else(PoisonError::into_inner).advance(1);
-    let poll = || interrupt.is_raised();
-    let options = WritePlanOptions { progress: Some(&say), interrupt: Some(&poll) };
-    let written = plan.write(&Engine::global(), files, store, &options);
-    interrupt.check()?;
-    Ok(written?)
+/// A plan that is written.
+struct Job<'a> {
+    arguments: &'a WriteArguments,
+    plan: &'a Plan,
+    files: &'a [ObjectRef],
+    piece: Option<Piece>,
+    journal: Option<&'a Journal>,
 }
 
-fn print(plan: &Plan, out: &mut impl Write) -> std::io::Result<()> {
-    let (rows, columns) = (plan.axes.latitudes.len(), plan.axes.longitudes.len());
-    for variable in &plan.variables {
-        let dimensions = variable.dimensions.iter().filter_map(|number| plan.dimensions.get(*number));
-        let dimensions: String =
-            dimensions.map(|dimension| format!("{} {}, ", dimension.name, dimension.values.len())).collect();
-        let gaps = variable.cells.iter().filter(|cell| cell.is_none()).count();
-        let gaps = if gaps == 0 { String::new() } else { format!(", {gaps} gaps") };
-        writeln!(out, "{} ({dimensions}latitude {rows}, longitude {columns}) float32{gaps}", variable.name)?;
+impl Job<'_> {
+    /// Writes, and tells what could not be written.
+    fn run(
+        &self,
+        store: &Store,
+        interrupt: &Interrupt,
+        damages: u64,
+        out: &mut impl Write,
+    ) -> anyhow::Result<Verdict> {
+        let fields = self.plan.fields_of(self.piece.unwrap_or(Piece::WHOLE));
+        let failures = self.write(store, interrupt, fields)?;
+        for Failure { place, message } in &failures {
+            let name = self.plan.files.get(place.file).map_or("", |file| file.name.as_str());
+            writeln!(out, "not written: {name} at {}: {message}", place.offset)?;
+        }
+        let failed = storage_len(failures.len());
+        let written = storage_len(fields) - failed;
+        let variables: usize = self.plan.groups.iter().map(|group| group.variables.len()).sum();
+        writeln!(out, "{written} fields in {variables} variables, {} damages", damages + failed)?;
+        Ok(Verdict::of(damages + failed))
     }
-    for scalar in &plan.scalars {
-        writeln!(out, "{} = {}", scalar.name, scalar.value)?;
+
+    fn write(&self, store: &Store, interrupt: &Interrupt, fields: usize) -> anyhow::Result<Vec<Failure>> {
+        let progress = Mutex::new(Progress::new(Some(storage_len(fields)), Unit::Items("fields")));
+        let say = |count: usize| {
+            let progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
+            progress.advance(storage_len(count));
+        };
+        let poll = || interrupt.is_raised();
+        let options = WritePlanOptions {
+            progress: Some(&say),
+            interrupt: Some(&poll),
+            piece: self.piece,
+            journal: self.journal,
+            on_failure: if self.arguments.strict { OnFailure::Stop } else { OnFailure::GoOn },
+        };
+        let written = self.plan.write(&Engine::global(), self.files, store, &options);
+        interrupt.check()?;
+        Ok(written?)
     }
-    Ok(())
 }

@@ -17,6 +17,8 @@ mod bench_run;
 mod calibrate;
 mod cf_time;
 mod convert;
+mod convert_options;
+mod convert_plan;
 mod convert_write;
 mod copy;
 mod crops;

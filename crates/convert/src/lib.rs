@@ -2,7 +2,7 @@
 //!
 //! [`scan`] walks through any number of files at once and names every [`Field`]: its parameter, level, times, member, grid,
 //! packing, and the bytes in which its values lie. [`unpack`] turns those bytes into numbers, in memory that the caller gives.
-//! [`Plan`] puts fields together to one hypercube, and writes it to Zarr.
+//! [`Plan`] puts fields together to hypercubes, and writes them to Zarr.
 //!
 //! ```
 //! use swath_convert::{Found, ScanOptions, scan};
@@ -29,17 +29,21 @@ mod error;
 mod grib;
 #[cfg(feature = "hdf5")]
 mod hdf5;
+mod parameters;
 mod references;
 mod scan;
 mod unpack;
 
-pub use assemble::{Dimension, Failure, Plan, Scalar, Source, Variable, WritePlanOptions};
-pub use coordinates::{Axes, axes, to_rows};
+pub use assemble::{
+    Access, Coordinate, Extents, Failure, FieldPlace, Finished, Hypercube, Journal, LayoutOptions, OnFailure,
+    Piece, Plan, PlanOptions, Planned, PlannedFile, Source, Unplanned, Variable, WritePlanOptions,
+};
+pub use coordinates::{Axes, GridLayout, Plane, Points, axes, layout, to_rows};
 pub use error::{Error, ErrorKind};
 pub use grib::{
-    Area, Bitmap, Complex, Damage, DamageKind, DataPlace, DateTime, Duration, Ensemble, Entropy, Field,
-    Found, Grid, GridKind, Level, Levels, MissingValues, Packing, PackingKind, Parameter, Place, Projected,
-    Rotation, ScanningMode, Spacing, Span, Step, Surface, TimeUnit, Walk,
+    Area, Bitmap, Complex, Damage, DamageKind, DataPlace, DateTime, Duration, Earth, Ensemble, Entropy,
+    Field, Found, Grid, GridKind, Level, Levels, MissingValues, Packing, PackingKind, Parameter, Place,
+    Projected, Rotation, ScanningMode, SpaceView, Spacing, Span, Step, Surface, TimeUnit, Walk,
 };
 #[cfg(feature = "hdf5")]
 pub use hdf5::{Interrupt, hdf5_references};

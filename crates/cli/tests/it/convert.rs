@@ -5,7 +5,12 @@ use crate::swath::run;
 use serde_json::{Value, json};
 
 /// A message of edition 2 with 3 x 2 values of 8 bits: temperature at 500 hPa, 24 hours ahead.
-fn message() -> Vec<u8> {
+fn one() -> Vec<u8> {
+    message(24, 1)
+}
+
+/// The same, so many hours after a day of March.
+pub(crate) fn message(hours: u8, day: u8) -> Vec<u8> {
     let section = |number: u8, content: &[u8]| {
         let len = u32::try_from(content.len() + 5).unwrap();
         [&len.to_be_bytes()[..], &[number], content].concat()
@@ -14,12 +19,12 @@ fn message() -> Vec<u8> {
     (grid[4], grid[28], grid[32]) = (6, 3, 2);
     (grid[25], grid[29]) = (0, 0);
     let mut product = [255u8; 29];
-    product[..17].copy_from_slice(&[0, 0, 0, 0, 0, 0, 2, 0, 128, 0, 0, 0, 1, 0, 0, 0, 24]);
+    product[..17].copy_from_slice(&[0, 0, 0, 0, 0, 0, 2, 0, 128, 0, 0, 0, 1, 0, 0, 0, hours]);
     product[17..23].copy_from_slice(&[100, 0, 0, 0, 0xc3, 0x50]);
     let mut packing = [0u8; 16];
     (packing[3], packing[14]) = (6, 8);
     let sections = [
-        section(1, &[0, 98, 0, 0, 2, 0, 1, 0x07, 0xe3, 3, 1, 6, 0, 0, 0, 1]),
+        section(1, &[0, 98, 0, 0, 2, 0, 1, 0x07, 0xe3, 3, day, 6, 0, 0, 0, 1]),
         section(3, &grid),
         section(4, &product),
         section(5, &packing),
@@ -34,14 +39,14 @@ fn message() -> Vec<u8> {
 #[test]
 fn fields_are_listed_in_the_order_of_the_files() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("b.grib"), message().repeat(2)).unwrap();
-    std::fs::write(folder.path().join("a.grib"), message()).unwrap();
+    std::fs::write(folder.path().join("b.grib"), one().repeat(2)).unwrap();
+    std::fs::write(folder.path().join("a.grib"), one()).unwrap();
     let text = run(folder.path(), &["convert", "scan", "b.grib", "a.grib"]).text();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 7, "{text}");
     assert_eq!((lines[1], lines[4]), ("b.grib", "a.grib"));
     let words: Vec<&str> = lines[5].split_whitespace().collect();
-    let len = message().len().to_string();
+    let len = one().len().to_string();
     let wanted = [
         "0",
         &len,
@@ -60,14 +65,14 @@ fn fields_are_listed_in_the_order_of_the_files() {
     let output = run(folder.path(), &["convert", "scan", "--json", "b.grib", "a.grib"]).text();
     let records: Vec<Value> = output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(records.len(), 3);
-    assert_eq!((&records[1]["file"], &records[1]["offset"]), (&json!("b.grib"), &json!(message().len())));
+    assert_eq!((&records[1]["file"], &records[1]["offset"]), (&json!("b.grib"), &json!(one().len())));
     assert_eq!(records[2]["step"], json!({"seconds": 86_400}));
 }
 
 #[test]
 fn damages_are_listed_and_make_the_exit_code_1() {
     let folder = tempfile::tempdir().unwrap();
-    let mut bytes = message().repeat(2);
+    let mut bytes = one().repeat(2);
     bytes.truncate(bytes.len() - 10);
     std::fs::write(folder.path().join("cut.grib"), bytes).unwrap();
     let text = run(folder.path(), &["convert", "scan", "cut.grib", "none.grib"]).found();
@@ -82,14 +87,18 @@ fn damages_are_listed_and_make_the_exit_code_1() {
 #[test]
 fn a_file_becomes_a_group() {
     let folder = tempfile::tempdir().unwrap();
-    let mut later = message();
+    let mut later = one();
     // The forecast's hours.
     let hours = later.windows(5).position(|octets| octets == [1, 0, 0, 0, 24]).unwrap() + 4;
     later[hours] = 48;
-    std::fs::write(folder.path().join("a.grib"), [message(), later].concat()).unwrap();
+    std::fs::write(folder.path().join("a.grib"), [one(), later].concat()).unwrap();
     let plan = run(folder.path(), &["convert", "--plan", "a.grib", "a.zarr"]).text();
-    assert!(plan.starts_with("t (step 2, latitude 2, longitude 3) float32\n"), "{plan}");
-    assert!(plan.contains("isobaricInPa = 50000\n") && !folder.path().join("a.zarr").exists(), "{plan}");
+    assert!(plan.starts_with("t (step 2, latitude 2, longitude 3) float32, chunks 1 x 2 x 3\n"), "{plan}");
+    assert!(plan.contains("isobaricInhPa = 500\n") && !folder.path().join("a.zarr").exists(), "{plan}");
+    assert!(
+        plan.ends_with("1 group, 1 variable, 2 fields, 48 B before compression in up to 2 objects\n"),
+        "{plan}"
+    );
     let text = run(folder.path(), &["convert", "a.grib", "a.zarr"]).text();
     assert_eq!(text, "2 fields in 1 variables, 0 damages\n");
     let info = run(folder.path(), &["info", "a.zarr", "--json"]).json();
@@ -98,6 +107,52 @@ fn a_file_becomes_a_group() {
     assert!(read.to_string().contains("\"max\":6"), "{read}");
     let again = run(folder.path(), &["convert", "a.grib", "a.zarr"]).error(1);
     assert!(again.contains("there is something already"), "{again}");
+    // What is done is not done again.
+    std::fs::remove_dir_all(folder.path().join("a.zarr/t/c")).unwrap();
+    assert_eq!(run(folder.path(), &["convert", "--resume", "a.zarr"]).text(), text);
+    assert!(!folder.path().join("a.zarr/t/c").exists());
+    std::fs::write(folder.path().join("a.grib"), one()).unwrap();
+    let changed = run(folder.path(), &["convert", "--resume", "a.zarr"]).error(1);
+    assert!(changed.contains("changed since the plan was made") && changed.contains("a.grib"), "{changed}");
+    let none = run(folder.path(), &["convert", "--resume", "none.zarr"]).error(1);
+    assert!(none.contains("none.zarr.journal"), "{none}");
+}
+
+#[test]
+fn pieces_of_a_plan_make_one_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let hours: Vec<u8> = (0..24).flat_map(|hour| message(hour, 1)).collect();
+    std::fs::write(folder.path().join("a.grib"), hours).unwrap();
+    let layout = ["--chunks", "step=2,longitude=2", "--shards", "step=4", "--codec", "gzip"];
+    let whole = [&["convert", "a.grib", "whole.zarr"], &layout[..]].concat();
+    run(folder.path(), &whole).text();
+    let plan =
+        run(folder.path(), &[&["convert", "--plan=plan.json", "a.grib", "b.zarr"], &layout[..]].concat());
+    assert!(plan.text().contains("chunks 2 x 2 x 2, shards 4 x 2 x 4"));
+    for piece in ["2/3", "3/3", "1/3"] {
+        run(folder.path(), &["convert", "--piece", piece, "plan.json", "b.zarr"]).text();
+    }
+    assert_eq!(run(folder.path(), &["diff", "whole.zarr", "b.zarr"]).text(), "");
+    let wrong = run(folder.path(), &["convert", "--piece", "4/3", "plan.json", "b.zarr"]);
+    assert_eq!(wrong.code, Some(2));
+    let names = run(folder.path(), &["convert", "a.grib", "c.zarr", "--chunks", "day=2"]).error(1);
+    assert!(names.contains("extents along day, and the dimensions are latitude, longitude, step"), "{names}");
+}
+
+#[test]
+fn a_damaged_message_is_told_and_stops_where_that_is_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut broken = message(48, 1);
+    // The packing says that there is a value less.
+    let count = broken.windows(4).rposition(|octets| octets == [0, 0, 0, 6]).unwrap() + 3;
+    broken[count] = 5;
+    std::fs::write(folder.path().join("a.grib"), [one(), broken].concat()).unwrap();
+    let told = run(folder.path(), &["convert", "a.grib", "a.zarr"]).found();
+    let offset = format!("a.grib at {}: corrupt", one().len());
+    assert!(told.contains("not written: ") && told.contains(&offset), "{told}");
+    assert!(told.ends_with("1 fields in 1 variables, 1 damages\n"), "{told}");
+    let strict = run(folder.path(), &["convert", "--strict", "a.grib", "b.zarr"]).error(1);
+    assert!(strict.contains("corrupt"), "{strict}");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod bench;
 mod calibrate;
 mod convert;
+mod convert_killed;
 mod copy;
 mod diff;
 mod info;

@@ -1,12 +1,31 @@
-//! Fields put together to one hypercube of variables, and written to Zarr.
+//! Fields put together to hypercubes, and written to Zarr.
+//!
+//! [`Plan::of`] sorts fields into variables ([`cell`]), these into hypercubes of common coordinates ([`group`]), and says how each is
+//! to be chunked ([`layout`]): purely, from what a scan found. A plan names each field by its place in its file alone, so that it
+//! can be kept as JSON and carried out elsewhere: [`Plan::write`] cuts it into slabs, whole shards each ([`slab`]), reads the
+//! messages of a slab, unpacks them into place and writes the slab at once. What is done is told to a [`Journal`], so that another
+//! run goes on from there.
 
+mod attributes;
 mod cell;
-mod naming;
+mod coordinate;
+mod create;
+mod group;
+mod journal;
+mod layout;
+mod level_type;
+mod message;
 mod plan;
+mod planning;
+mod rounding;
+mod slab;
 mod time;
-mod variable;
 mod write;
 
-pub use plan::{Dimension, Plan, Source};
-pub use variable::{Scalar, Variable};
-pub use write::{Failure, WritePlanOptions};
+pub use coordinate::Coordinate;
+pub use journal::{Finished, Journal};
+pub use layout::{Access, Extents, LayoutOptions};
+pub use plan::{FieldPlace, Hypercube, Plan, PlannedFile, Variable};
+pub use planning::{PlanOptions, Planned, Source, Unplanned};
+pub use slab::Piece;
+pub use write::{Failure, OnFailure, WritePlanOptions};

@@ -1,267 +1,202 @@
-//! What will be written, worked out from fields alone.
+//! What will be written.
 
-use super::cell::{AXES, Cell, Kind, LEVEL};
-use super::naming;
-use super::variable::{Scalar, Variable};
-use crate::coordinates::{Axes, axes};
-use crate::{Error, Field, Grid, Parameter};
-use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use super::coordinate::Coordinate;
+use crate::{Error, ErrorKind, Grid};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// A field, and the number of the file that it is in.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Source {
-    /// The file's number.
-    pub file: usize,
-    /// The field.
-    pub field: Field,
-}
-
-/// A dimension before rows and columns: a coordinate of several values.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Dimension {
-    /// Its name.
-    pub name: String,
-    /// Its values, upwards.
-    pub values: Vec<f64>,
-    /// Its attributes.
-    pub attributes: Map<String, Value>,
-}
-
-/// A hypercube: variables over one grid whose dimensions of one name are the same.
-#[derive(Clone, Debug, PartialEq)]
+/// What a conversion writes: hypercubes, each a Zarr group, and where the fields are that fill them.
+///
+/// A plan is plain data: [`Plan::to_json`] and [`Plan::from_json`] carry it to another machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The fields, in the order given.
-    pub sources: Vec<Source>,
-    /// The grid of all of them.
-    pub grid: Arc<Grid>,
-    /// Latitudes of its rows, longitudes of its columns.
-    pub axes: Axes,
-    /// Dimensions of variables.
-    pub dimensions: Vec<Dimension>,
-    /// Coordinates that all variables share.
-    pub scalars: Vec<Scalar>,
-    /// Variables, by name.
+    /// The files that fields are in.
+    pub files: Vec<PlannedFile>,
+    /// The hypercubes.
+    pub groups: Vec<Hypercube>,
+    /// Compressors of the values, as Zarr v3's metadata lists them.
+    pub compressors: Vec<Value>,
+    /// Bits of the mantissa that are kept of each value; all 23 where it is `None`.
+    pub mantissa_bits: Option<u8>,
+}
+
+/// A file, as it was when the plan was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedFile {
+    /// Its path or URL.
+    pub name: String,
+    /// Its length in bytes.
+    pub size: u64,
+    /// What else tells this version from another, such as when it was changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+}
+
+/// Variables over one grid whose coordinates are the same: one Zarr group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hypercube {
+    /// The group's path in the store; empty for its root.
+    pub path: String,
+    /// The group's attributes.
+    pub attributes: Map<String, Value>,
+    /// A field whose grid is that of all of them.
+    pub grid_of: FieldPlace,
+    /// That grid; read again from its message where a plan came as JSON.
+    #[serde(skip)]
+    pub grid: Option<Arc<Grid>>,
+    /// Dimensions before those of the grid: names and lengths.
+    pub dimensions: Vec<(String, u64)>,
+    /// Dimensions of the grid, behind the others.
+    pub grid_dimensions: Vec<(String, u64)>,
+    /// The coordinates, but for those of the grid.
+    pub coordinates: Vec<Coordinate>,
+    /// Coordinates of the grid's points, by their names: they are computed where they are written.
+    pub grid_coordinates: Vec<String>,
+    /// The variables.
     pub variables: Vec<Variable>,
 }
 
-/// Cells of a variable for each of its fields: with more, it is mostly gaps, and no hypercube.
-const CELLS_PER_FIELD_MAX: usize = 16;
-
-/// The fields of one variable by where they belong.
-struct Members {
-    cells: Vec<(Cell, usize)>,
-    /// The values of each axis.
-    values: [Vec<f64>; AXES.len()],
-    /// What each axis is called here.
-    names: [String; AXES.len()],
+/// A variable: its dimensions, its chunks, and which field fills each cell of the dimensions before the grid's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Variable {
+    /// Its name, which no other variable of its group has.
+    pub name: String,
+    /// Its attributes.
+    pub attributes: Map<String, Value>,
+    /// Its dimensions before those of the grid, by their numbers in [`Hypercube::dimensions`].
+    pub dimensions: Vec<usize>,
+    /// Elements of a chunk along each dimension, the grid's too.
+    pub chunks: Vec<u64>,
+    /// Elements of a shard, where there are shards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shards: Option<Vec<u64>>,
+    /// The field of each cell, the last dimension running fastest; `None` for a gap.
+    pub cells: Vec<Option<FieldPlace>>,
 }
 
+/// Where a field is: the file's number, the first byte of its message and the length of that, and its number in the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "(usize, u64, u64, u32)", into = "(usize, u64, u64, u32)")]
+pub struct FieldPlace {
+    /// The file, by its number in [`Plan::files`].
+    pub file: usize,
+    /// Where the message begins.
+    pub offset: u64,
+    /// Bytes of the message.
+    pub len: u64,
+    /// The field's number in it.
+    pub number: u32,
+}
+
+impl From<(usize, u64, u64, u32)> for FieldPlace {
+    fn from((file, offset, len, number): (usize, u64, u64, u32)) -> FieldPlace {
+        FieldPlace { file, offset, len, number }
+    }
+}
+
+impl From<FieldPlace> for (usize, u64, u64, u32) {
+    fn from(place: FieldPlace) -> (usize, u64, u64, u32) {
+        (place.file, place.offset, place.len, place.number)
+    }
+}
+
+/// What a plan as JSON says that it is.
+const FORMAT: &str = "swath convert plan 1";
+
 impl Plan {
-    /// Puts fields together by parameter, type of level, statistic and part of an ensemble; dimensions are time, step, number and
-    /// level, each where it has several values. Gaps are allowed.
+    /// How many fields will be written.
+    #[must_use]
+    pub fn fields(&self) -> usize {
+        let variables = self.groups.iter().flat_map(|group| &group.variables);
+        variables.map(|variable| variable.cells.iter().flatten().count()).sum()
+    }
+
+    /// The plan as JSON.
     ///
     /// # Errors
     ///
-    /// `Unsupported` where the fields are of several grids, or make no one hypercube: variables whose dimensions of one name
-    /// differ, or fields that differ in something else than these; and as [`axes`].
-    pub fn new(sources: Vec<Source>) -> Result<Plan, Error> {
-        let grid = common_grid(&sources)?;
-        let axes = axes(&grid)?;
-        let mut kinds: BTreeMap<Kind, Vec<usize>> = BTreeMap::new();
-        for (number, source) in sources.iter().enumerate() {
-            kinds.entry(Kind::of(&source.field)).or_default().push(number);
+    /// `Internal` where it cannot be written so.
+    pub fn to_json(&self) -> Result<Value, Error> {
+        let mut plan = serde_json::to_value(self)
+            .map_err(|error| Error::new(ErrorKind::Internal, format!("a plan as JSON: {error}")))?;
+        if let Some(plan) = plan.as_object_mut() {
+            plan.shift_insert(0, "format".to_owned(), Value::from(FORMAT));
         }
-        let mut plan =
-            Plan { grid, axes, dimensions: Vec::new(), scalars: Vec::new(), variables: Vec::new(), sources };
-        let mut names = BTreeSet::new();
-        let mut singles: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
-        for (kind, members) in &kinds {
-            let name = free_name(&plan, kind, members, &names);
-            names.insert(name.clone());
-            let members = Members::of(&plan, members, &name)?;
-            let variable = plan.variable(name, &members)?;
-            for (values, name) in members.values.iter().zip(&members.names) {
-                if let [value] = values[..] {
-                    singles.entry(name.clone()).or_default().insert(value.to_bits());
-                }
-            }
-            plan.variables.push(variable);
-        }
-        plan.share(&singles);
         Ok(plan)
     }
 
-    fn variable(&mut self, name: String, members: &Members) -> Result<Variable, Error> {
-        let mut dimensions = Vec::new();
-        for (axis, values) in members.values.iter().enumerate() {
-            if 1 < values.len() {
-                dimensions.push(self.dimension(&members.names[axis], axis, values, &name)?);
-            }
+    /// A plan from JSON, looked over: what it names is there, and its shapes agree.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where it is no plan.
+    pub fn from_json(value: Value) -> Result<Plan, Error> {
+        if value.get("format").and_then(Value::as_str) != Some(FORMAT) {
+            let found = value.get("format").cloned().unwrap_or_default();
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                format!("wanted a plan of format {FORMAT:?}, found {found}"),
+            ));
         }
-        let lens: Vec<usize> = members.values.iter().map(Vec::len).collect();
-        let count = lens.iter().try_fold(1usize, |count, len| count.checked_mul(*len));
-        let most = members.cells.len().saturating_mul(CELLS_PER_FIELD_MAX);
-        let count = count.filter(|count| *count <= most).ok_or_else(|| {
-            let fields = members.cells.len();
-            Error::unsupported(format!(
-                "variable {name}: {fields} fields in a hypercube of {lens:?} are mostly gaps"
-            ))
-        })?;
-        let mut cells = vec![None; count];
-        for (cell, source) in &members.cells {
-            let place = members.place(cell);
-            let slot = cells.get_mut(place).ok_or_else(|| {
-                Error::new(crate::ErrorKind::Internal, "a field has coordinates that its variable lacks")
-            })?;
-            if slot.replace(*source).is_some() {
-                return Err(Error::unsupported(format!(
-                    "variable {name}: two fields of the same time, step, number and level"
-                )));
-            }
-        }
-        let field = members.cells.first().and_then(|(_, source)| self.sources.get(*source));
-        let attributes = field.map(|source| attributes(&source.field)).unwrap_or_default();
-        Ok(Variable { name, attributes, dimensions, cells })
-    }
-
-    /// The dimension of these values, made where there is none yet.
-    fn dimension(&mut self, name: &str, axis: usize, values: &[f64], variable: &str) -> Result<usize, Error> {
-        if let Some(found) = self.dimensions.iter().position(|dimension| dimension.name == name) {
-            if self.dimensions[found].values == values {
-                return Ok(found);
-            }
-            return Err(Error::unsupported(format!(
-                "not one hypercube: variable {variable} has another dimension {name} than one before it"
-            )));
-        }
-        let attributes = axis_attributes(axis, name, self.units(axis, name));
-        self.dimensions.push(Dimension { name: name.to_owned(), values: values.to_vec(), attributes });
-        Ok(self.dimensions.len() - 1)
-    }
-
-    /// The units of a level of this name.
-    fn units(&self, axis: usize, name: &str) -> &'static str {
-        if axis != LEVEL {
-            return "1";
-        }
-        let named = self.sources.iter().filter_map(|source| {
-            source.field.level.map(|level| naming::level_name(source.field.edition, &level))
-        });
-        named.into_iter().find(|(found, _)| found == name).map_or("1", |(_, units)| units)
-    }
-
-    /// Coordinates of one value that no variable contradicts are told once for all.
-    fn share(&mut self, singles: &BTreeMap<String, BTreeSet<u64>>) {
-        for (name, values) in singles {
-            let is_dimension = self.dimensions.iter().any(|dimension| dimension.name == *name);
-            if let (Some(bits), 1, false) = (values.first(), values.len(), is_dimension) {
-                let axis = AXES.iter().position(|axis| axis == name).unwrap_or(LEVEL);
-                let attributes = axis_attributes(axis, name, self.units(axis, name));
-                self.scalars.push(Scalar { name: name.clone(), value: f64::from_bits(*bits), attributes });
-            }
+        let plan: Plan = serde_json::from_value(value)
+            .map_err(|error| Error::new(ErrorKind::Invalid, format!("no plan: {error}")))?;
+        match plan.groups.iter().find_map(|group| group.contradiction(&plan)) {
+            None => Ok(plan),
+            Some(message) => Err(Error::new(ErrorKind::Invalid, format!("no plan: {message}"))),
         }
     }
 }
 
-impl Members {
-    fn of(plan: &Plan, numbers: &[usize], name: &str) -> Result<Members, Error> {
-        let mut cells = Vec::with_capacity(numbers.len());
-        let mut names = AXES.map(str::to_owned);
-        for number in numbers {
-            let Some(source) = plan.sources.get(*number) else { continue };
-            let named = |error: Error| error.with_object(&format!("variable {name}"));
-            cells.push((Cell::of(&source.field).map_err(named)?, *number));
-            if let Some(level) = &source.field.level {
-                names[LEVEL] = naming::level_name(source.field.edition, level).0;
-            }
-        }
-        let values = std::array::from_fn(|axis| {
-            let mut values: Vec<f64> = cells.iter().map(|(cell, _)| cell.0[axis]).collect();
-            values.sort_by(f64::total_cmp);
-            values.dedup();
-            values
-        });
-        Ok(Members { cells, values, names })
+impl Hypercube {
+    /// Elements of a variable along each of its dimensions.
+    #[must_use]
+    pub fn shape(&self, variable: &Variable) -> Vec<u64> {
+        self.named(variable).map(|(_, len)| *len).collect()
     }
 
-    /// The number of a cell, the last axis running fastest.
-    fn place(&self, cell: &Cell) -> usize {
-        self.values.iter().zip(cell.0).fold(0, |place, (values, value)| {
-            let found = values.binary_search_by(|other| other.total_cmp(&value)).unwrap_or(0);
-            place * values.len() + found
+    /// The names of a variable's dimensions.
+    #[must_use]
+    pub fn dimension_names(&self, variable: &Variable) -> Vec<String> {
+        self.named(variable).map(|(name, _)| name.clone()).collect()
+    }
+
+    fn named<'a>(&'a self, variable: &'a Variable) -> impl Iterator<Item = &'a (String, u64)> {
+        let own = variable.dimensions.iter().filter_map(|number| self.dimensions.get(*number));
+        own.chain(&self.grid_dimensions)
+    }
+
+    /// Points of the grid; `None` beyond 64 bits.
+    pub(super) fn points(&self) -> Option<u64> {
+        self.grid_dimensions.iter().try_fold(1u64, |points, (_, len)| points.checked_mul(*len))
+    }
+
+    /// What in this group does not agree.
+    fn contradiction(&self, plan: &Plan) -> Option<String> {
+        let is_there = |place: &FieldPlace| place.file < plan.files.len();
+        if self.points().is_none() || !is_there(&self.grid_of) {
+            return Some(format!("group {:?} has no grid", self.path));
+        }
+        self.variables.iter().find_map(|variable| {
+            let of =
+                |what: &str| Some(format!("variable {} of group {:?}: {what}", variable.name, self.path));
+            if variable.dimensions.iter().any(|number| self.dimensions.len() <= *number) {
+                return of("a dimension that is not there");
+            }
+            let shape = self.shape(variable);
+            let header = shape.get(..variable.dimensions.len()).unwrap_or_default();
+            let cells = header.iter().try_fold(1u64, |cells, len| cells.checked_mul(*len));
+            if cells != Some(swath_ioengine::storage_len(variable.cells.len())) {
+                return of("as many cells as its dimensions make are wanted");
+            }
+            let lists = [Some(&variable.chunks), variable.shards.as_ref()];
+            if lists.into_iter().flatten().any(|list| list.len() != shape.len() || list.contains(&0)) {
+                return of("chunks or shards of other dimensions");
+            }
+            if !variable.cells.iter().flatten().all(is_there) {
+                return of("a file that is not there");
+            }
+            None
         })
     }
-}
-
-fn common_grid(sources: &[Source]) -> Result<Arc<Grid>, Error> {
-    let Some(first) = sources.first() else { return Err(Error::unsupported("no fields: nothing to write")) };
-    let grid = Arc::clone(&first.field.grid);
-    let differs = |source: &&Source| !Arc::ptr_eq(&source.field.grid, &grid) && source.field.grid != grid;
-    match sources.iter().find(differs) {
-        None => Ok(grid),
-        Some(_) => Err(Error::unsupported("not one hypercube: the fields are of several grids")),
-    }
-}
-
-/// A name that no variable has yet: the parameter's, then with its statistic, its level, a number.
-fn free_name(plan: &Plan, kind: &Kind, members: &[usize], taken: &BTreeSet<String>) -> String {
-    let field = members.first().and_then(|number| plan.sources.get(*number)).map(|source| &source.field);
-    let short = field.map_or_else(|| "parameter".to_owned(), naming::short_name);
-    let level = field.and_then(|field| Some(naming::level_name(field.edition, field.level.as_ref()?).0));
-    let mut name = short;
-    for suffix in [kind.suffix(), level].into_iter().flatten() {
-        if !taken.contains(&name) {
-            return name;
-        }
-        name = format!("{name}_{suffix}");
-    }
-    let numbered = (2u32..).map(|number| format!("{name}_{number}"));
-    std::iter::once(name.clone()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or(name)
-}
-
-fn attributes(field: &Field) -> Map<String, Value> {
-    let mut attributes = Map::new();
-    let mut put = |name: &str, value: Value| {
-        attributes.insert(name.to_owned(), value);
-    };
-    if let Some(name) = naming::name(field) {
-        put("long_name", json!(name.long));
-        put("units", json!(name.units));
-    }
-    put("GRIB_edition", json!(field.edition));
-    put("GRIB_centre", json!(field.centre));
-    match field.parameter {
-        Parameter::Triple { discipline, category, number } => {
-            put("GRIB_discipline", json!(discipline));
-            put("GRIB_parameterCategory", json!(category));
-            put("GRIB_parameterNumber", json!(number));
-        }
-        Parameter::Indicator { table, indicator } => {
-            put("GRIB_table2Version", json!(table));
-            put("GRIB_indicatorOfParameter", json!(indicator));
-        }
-    }
-    if let Some(level) = &field.level {
-        put("GRIB_typeOfLevel", json!(naming::level_name(field.edition, level).0));
-    }
-    if let Some(statistic) = field.step.and_then(|step| step.statistic) {
-        put("GRIB_typeOfStatisticalProcessing", json!(statistic));
-    }
-    attributes
-}
-
-fn axis_attributes(axis: usize, name: &str, units: &str) -> Map<String, Value> {
-    let attributes = match AXES.get(axis).copied() {
-        Some("time") => json!({
-            "standard_name": "forecast_reference_time",
-            "units": "seconds since 1970-01-01T00:00:00",
-            "calendar": "proleptic_gregorian",
-        }),
-        Some("step") => json!({ "standard_name": "forecast_period", "units": "hours" }),
-        Some("number") => json!({ "standard_name": "realization", "units": "1" }),
-        _ => json!({ "long_name": name, "units": units }),
-    };
-    attributes.as_object().cloned().unwrap_or_default()
 }

@@ -1,48 +1,74 @@
-//! A hypercube to Zarr.
+//! A plan carried out.
 
-use super::plan::{Plan, Source};
-use super::variable::Variable;
-use crate::coordinates::to_rows;
-use crate::{Error, read_field, unpack};
-use serde_json::{Map, Value, json};
+use super::create::{Expected, create};
+use super::journal::Journal;
+use super::message;
+use super::plan::{FieldPlace, Plan};
+use super::rounding;
+use super::slab::{Piece, Slab};
+use crate::{Error, ErrorKind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use swath_ioengine::{Engine, Medium, ObjectRef};
-use swath_zarr_front::{
-    Array, ArrayBuilder, AxisSelection, DataType, Existing, FillValue, Group, Selection, Store, ZarrFormat,
-};
+use swath_zarr_front::{Array, Group, Store};
 
-/// Fields that are read, unpacked and written at once, where their files are remote: each waits for a round trip.
+/// Messages that are read at once where files are remote: each waits for a round trip.
 const REMOTE_FIELDS_AT_ONCE: usize = 16;
+
+/// Bytes of slabs that are in memory at once, but for one slab, which always is.
+const SLABS_BYTES: u64 = 1 << 30;
+
+/// Bytes of an element.
+const ELEMENT: u64 = 4;
 
 /// How a plan is written.
 #[derive(Clone, Copy, Default)]
 pub struct WritePlanOptions<'a> {
-    /// Told after each field how many are done.
+    /// Told after each slab how many fields it has.
     pub progress: Option<&'a (dyn Fn(usize) + Sync)>,
     /// Asked before each field; true ends the writing.
     pub interrupt: Option<&'a (dyn Fn() -> bool + Sync)>,
+    /// The part of the plan to write; all of it where it is `None`. Pieces may be written at the same time, by other processes or
+    /// machines too: they write different objects, and the same metadata.
+    pub piece: Option<Piece>,
+    /// Where what is done is told. What it says is done is not done again, so that a run that was killed goes on.
+    pub journal: Option<&'a Journal>,
+    /// What becomes of the rest where a field cannot be written.
+    pub on_failure: OnFailure,
+}
+
+/// What becomes of the rest where a field cannot be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OnFailure {
+    /// It is written; the field's cell holds the fill value.
+    #[default]
+    GoOn,
+    /// The writing ends with the field's error.
+    Stop,
 }
 
 /// A field that could not be written: its cell holds the fill value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The number of its source in the plan.
-    pub source: usize,
+    /// Where it is.
+    pub place: FieldPlace,
     /// Why.
-    pub error: Error,
+    pub message: String,
 }
 
 impl Plan {
-    /// Writes the plan as a new Zarr v3 group at the root of a store: a chunk for each field, of 32-bit floats behind zstd, NaN
-    /// where a point or a field is missing; coordinates beside them. Metadata is written first, and consolidated last.
+    /// Writes the plan to a store, as Zarr v3: groups, coordinates and empty arrays first, then the values, slab after slab; a slab is
+    /// whole shards (or chunks, where there are no shards) over all of the grid. Each object is written whole, and once.
+    /// Consolidated metadata comes last. Where a point or a field is missing is NaN.
     ///
-    /// In memory is a message, and its values twice, for each thread: as many as there are processors, or 16 where files are
-    /// remote. A field that cannot be read or unpacked does not stop others: it is returned.
+    /// In memory are slabs for as many threads as there are processors (16 where files are remote), up to a gigabyte, or one slab if
+    /// that is larger; with each its encoded chunks, and the messages that are unpacked. A field that cannot be read or unpacked
+    /// does not stop others, unless that is wanted: it is returned, in the order of the files.
     ///
     /// # Errors
     ///
-    /// Those of the store: a node is there already, or it cannot be written to. `Cancelled` where the interrupt said so.
+    /// Those of the store and of the journal: something is there already, or cannot be written. `Cancelled` where the interrupt
+    /// said so. That of a field, where that shall stop the writing.
     pub fn write(
         &self,
         engine: &Engine,
@@ -50,199 +76,195 @@ impl Plan {
         store: &Store,
         options: &WritePlanOptions<'_>,
     ) -> Result<Vec<Failure>, Error> {
-        let mut attributes = Map::new();
-        attributes.insert("Conventions".to_owned(), json!("CF-1.11"));
-        let group = Group::create(store, "", ZarrFormat::V3, &attributes, Existing::Refuse)?;
-        self.write_coordinates(store)?;
-        let arrays = self
-            .variables
-            .iter()
-            .map(|variable| self.create(variable, store))
-            .collect::<Result<Vec<_>, _>>()?;
-        let work = Work { plan: self, engine, files, arrays: &arrays, options, jobs: self.jobs() };
-        let failures = work.run()?;
-        group.consolidate()?;
+        let piece = options.piece.unwrap_or(Piece::WHOLE);
+        let finished = options.journal.map(Journal::finished).transpose()?.unwrap_or_default();
+        let is_alone = options.piece.is_none() && options.journal.is_none();
+        let expected = if is_alone { Expected::Nothing } else { Expected::SamePlan };
+        let arrays = create(self, engine, files, store, expected, piece)?;
+        let mut slabs = self.slabs(piece);
+        let mut failures = Vec::new();
+        slabs.retain(|slab| match finished.slabs.get(&slab.number) {
+            Some(before) => {
+                failures.extend(
+                    before.iter().map(|(place, message)| Failure { place: *place, message: message.clone() }),
+                );
+                if let Some(progress) = options.progress {
+                    progress(slab.fields());
+                }
+                false
+            }
+            None => true,
+        });
+        let work = Work { plan: self, engine, files, arrays: &arrays, options, slabs };
+        failures.extend(work.run()?);
+        Group::open_in(store, "")?.consolidate()?;
+        failures.sort_by_key(|failure| failure.place);
         Ok(failures)
     }
 
-    /// Each stored cell: its variable, its number, its source.
-    fn jobs(&self) -> Vec<(usize, usize, usize)> {
-        let cells = |(number, variable): (usize, &Variable)| {
-            let stored = variable.cells.iter().enumerate();
-            let stored = stored.filter_map(move |(cell, source)| Some((number, cell, (*source)?)));
-            stored.collect::<Vec<_>>()
-        };
-        let mut jobs: Vec<_> = self.variables.iter().enumerate().flat_map(cells).collect();
-        // In the order of the files, so that each is read forwards.
-        jobs.sort_by_key(|(_, _, source)| *source);
-        jobs
-    }
-
-    fn write_coordinates(&self, store: &Store) -> Result<(), Error> {
-        let axes = [
-            ("latitude", "degrees_north", &self.axes.latitudes),
-            ("longitude", "degrees_east", &self.axes.longitudes),
-        ];
-        for (name, units, values) in axes {
-            let attributes = json!({ "standard_name": name, "units": units });
-            write_axis(store, name, values, attributes.as_object().cloned().unwrap_or_default())?;
-        }
-        for dimension in &self.dimensions {
-            write_axis(store, &dimension.name, &dimension.values, dimension.attributes.clone())?;
-        }
-        for scalar in &self.scalars {
-            let (data_type, bytes) = stored(&scalar.name, &[scalar.value]);
-            let builder = ArrayBuilder::new(&[], data_type).attributes(scalar.attributes.clone());
-            builder.dimension_names([]).create(store, &scalar.name)?.write(&Selection::all(), &bytes)?;
-        }
-        Ok(())
-    }
-
-    fn create(&self, variable: &Variable, store: &Store) -> Result<Array, Error> {
-        let rows = [self.axes.latitudes.len(), self.axes.longitudes.len()].map(swath_ioengine::storage_len);
-        let dimensions = || variable.dimensions.iter().filter_map(|number| self.dimensions.get(*number));
-        let lens = dimensions().map(|dimension| swath_ioengine::storage_len(dimension.values.len()));
-        let shape: Vec<u64> = lens.chain(rows).collect();
-        let chunks: Vec<u64> = dimensions().map(|_| 1).chain(rows).collect();
-        let names = dimensions().map(|dimension| dimension.name.as_str()).chain(["latitude", "longitude"]);
-        let mut attributes = variable.attributes.clone();
-        if !self.scalars.is_empty() {
-            let scalars: Vec<&str> = self.scalars.iter().map(|scalar| scalar.name.as_str()).collect();
-            attributes.insert("coordinates".to_owned(), json!(scalars.join(" ")));
-        }
-        let zstd = json!({ "name": "zstd", "configuration": { "level": 3, "checksum": false } });
-        let missing = FillValue::from_json(&json!("NaN"), &DataType::Float32, ZarrFormat::V3)?;
-        let builder = ArrayBuilder::new(&shape, DataType::Float32)
-            .chunk_shape(&chunks)
-            .fill_value(missing)
-            .compressors([zstd])
-            .attributes(attributes)
-            .dimension_names(names.map(|name| Some(name.to_owned())));
-        Ok(builder.create(store, &variable.name)?)
+    /// How many fields a piece has.
+    #[must_use]
+    pub fn fields_of(&self, piece: Piece) -> usize {
+        self.slabs(piece).iter().map(Slab::fields).sum()
     }
 }
 
-fn write_axis(
-    store: &Store,
-    name: &str,
-    values: &[f64],
-    attributes: Map<String, Value>,
-) -> Result<(), Error> {
-    let (data_type, bytes) = stored(name, values);
-    let len = swath_ioengine::storage_len(values.len());
-    let builder = ArrayBuilder::new(&[len], data_type).chunk_shape(&[len.max(1)]).attributes(attributes);
-    let array = builder.dimension_names([Some(name.to_owned())]).create(store, name)?;
-    Ok(array.write(&Selection::all(), &bytes)?)
-}
-
-/// Coordinates as they are stored: times and members as integers, others as floats.
-fn stored(name: &str, values: &[f64]) -> (DataType, Vec<u8>) {
-    if matches!(name, "time" | "number") {
-        let bytes = values.iter().flat_map(|value| integer(*value).to_ne_bytes()).collect();
-        return (DataType::Int64, bytes);
-    }
-    (DataType::Float64, values.iter().flat_map(|value| value.to_ne_bytes()).collect())
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "seconds and members are whole numbers far below 2^53")]
-fn integer(value: f64) -> i64 {
-    value as i64
-}
-
-/// Cells that threads take one after the other.
+/// Slabs that threads take one after the other.
 struct Work<'a> {
     plan: &'a Plan,
     engine: &'a Engine,
     files: &'a [ObjectRef],
-    arrays: &'a [Array],
+    arrays: &'a [Vec<Array>],
     options: &'a WritePlanOptions<'a>,
-    jobs: Vec<(usize, usize, usize)>,
-}
-
-/// What a thread keeps from one field to the next.
-#[derive(Default)]
-struct Room {
-    stored: Vec<f32>,
-    rows: Vec<f32>,
+    slabs: Vec<Slab>,
 }
 
 impl Work<'_> {
     fn run(&self) -> Result<Vec<Failure>, Error> {
-        let (next, done, is_over) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
-        let failures = Mutex::new(Vec::new());
+        let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let (failures, failed) = (Mutex::new(Vec::new()), Mutex::new(None));
+        let (slabs_at_once, fields_at_once) = self.threads();
         let take = || {
-            let mut room = Room::default();
-            while let Some((variable, cell, source)) = self.jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if is_over.load(Ordering::Relaxed)
-                    || self.options.interrupt.is_some_and(|interrupt| interrupt())
-                {
-                    is_over.store(true, Ordering::Relaxed);
+            let mut values = Vec::new();
+            while let Some(slab) = self.slabs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if is_over.load(Ordering::Relaxed) {
                     return;
                 }
-                if let Err(error) = self.cell(*variable, *cell, *source, &mut room) {
-                    let failure = Failure { source: *source, error };
-                    failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
-                }
-                let count = done.fetch_add(1, Ordering::Relaxed) + 1;
-                if let Some(progress) = self.options.progress {
-                    progress(count);
+                match self.write(slab, &mut values, fields_at_once, &is_over) {
+                    Ok(mut found) => {
+                        failures.lock().unwrap_or_else(PoisonError::into_inner).append(&mut found);
+                        if let Some(progress) = self.options.progress {
+                            progress(slab.fields());
+                        }
+                    }
+                    Err(error) => {
+                        is_over.store(true, Ordering::Relaxed);
+                        failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                    }
                 }
             }
         };
         std::thread::scope(|scope| {
-            for _ in 1..self.threads() {
+            for _ in 1..slabs_at_once {
                 scope.spawn(take);
             }
             take();
         });
-        if is_over.into_inner() {
-            return Err(Error::new(crate::ErrorKind::Cancelled, "the writing was interrupted"));
+        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => Ok(failures.into_inner().unwrap_or_else(PoisonError::into_inner)),
         }
-        let mut failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
-        failures.sort_by_key(|failure: &Failure| failure.source);
+    }
+
+    /// How many slabs are written at once, and how many fields of each are unpacked at once.
+    fn threads(&self) -> (usize, usize) {
+        let is_remote = self.files.iter().any(|file| matches!(file.medium, Medium::Remote(_)));
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = if is_remote { processors.max(REMOTE_FIELDS_AT_ONCE) } else { processors };
+        let bytes = |slab: &Slab| {
+            let points = self.plan.groups.get(slab.group).and_then(super::plan::Hypercube::points);
+            let cells = swath_ioengine::storage_len(slab.cells.len());
+            points.unwrap_or(u64::MAX).saturating_mul(cells).saturating_mul(ELEMENT)
+        };
+        let largest = self.slabs.iter().map(bytes).max().unwrap_or(1).max(1);
+        let most = usize::try_from(SLABS_BYTES / largest).unwrap_or(usize::MAX);
+        let slabs = threads.min(most).min(self.slabs.len()).max(1);
+        (slabs, threads.div_ceil(slabs))
+    }
+
+    /// Writes a slab, and says in the journal that it is written.
+    fn write(
+        &self,
+        slab: &Slab,
+        values: &mut Vec<f32>,
+        fields_at_once: usize,
+        is_over: &AtomicBool,
+    ) -> Result<Vec<Failure>, Error> {
+        let lost = || Error::new(ErrorKind::Internal, "a slab of no variable");
+        let group = self.plan.groups.get(slab.group).ok_or_else(lost)?;
+        let array = self.arrays.get(slab.group).and_then(|of| of.get(slab.variable)).ok_or_else(lost)?;
+        let points = swath_ioengine::memory_len(group.points().unwrap_or(u64::MAX))?;
+        let room = points.checked_mul(slab.cells.len()).ok_or_else(lost)?;
+        values.clear();
+        values.resize(room, f32::NAN);
+        let failures = self.fill(slab, values, points, fields_at_once, is_over)?;
+        if let Some(bits) = self.plan.mantissa_bits {
+            rounding::round(values, bits);
+        }
+        array.write(&slab.selection()?, bytemuck::cast_slice(values))?;
+        if let Some(journal) = self.options.journal {
+            let told: Vec<_> =
+                failures.iter().map(|failure| (failure.place, failure.message.clone())).collect();
+            journal.finish(slab.number, &told)?;
+        }
         Ok(failures)
     }
 
-    fn threads(&self) -> usize {
-        let is_remote = self.files.iter().any(|file| matches!(file.medium, Medium::Remote(_)));
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let most = if is_remote { processors.max(REMOTE_FIELDS_AT_ONCE) } else { processors };
-        most.min(self.jobs.len()).max(1)
+    /// Reads and unpacks the fields of a slab, several at once.
+    fn fill(
+        &self,
+        slab: &Slab,
+        values: &mut [f32],
+        points: usize,
+        fields_at_once: usize,
+        is_over: &AtomicBool,
+    ) -> Result<Vec<Failure>, Error> {
+        let cells = slab.cells.iter().zip(values.chunks_exact_mut(points.max(1)));
+        let cells = cells.filter_map(|(place, target)| Some(((*place)?, target)));
+        let cells = Mutex::new(cells);
+        let (failures, failed) = (Mutex::new(Vec::new()), Mutex::new(None));
+        let take = || {
+            let room = Mutex::new(Vec::new());
+            loop {
+                let next = cells.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some((place, target)) = next else { return };
+                if is_over.load(Ordering::Relaxed) {
+                    return;
+                }
+                let error = if self.options.interrupt.is_some_and(|interrupt| interrupt()) {
+                    Error::new(ErrorKind::Cancelled, "the writing was interrupted")
+                } else {
+                    match self.cell(&place, target, &room) {
+                        Ok(()) => continue,
+                        Err(error) => error,
+                    }
+                };
+                if error.kind() == ErrorKind::Cancelled || self.options.on_failure == OnFailure::Stop {
+                    is_over.store(true, Ordering::Relaxed);
+                    failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                    return;
+                }
+                let failure = Failure { place, message: error.to_string() };
+                failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..fields_at_once.min(slab.fields()) {
+                scope.spawn(take);
+            }
+            take();
+        });
+        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            // Another slab has ended the writing: what is filled of this one is not to be written.
+            None if is_over.load(Ordering::Relaxed) => {
+                Err(Error::new(ErrorKind::Cancelled, "the writing has ended before"))
+            }
+            None => Ok(failures.into_inner().unwrap_or_else(PoisonError::into_inner)),
+        }
     }
 
-    /// Reads, unpacks and writes one field.
-    fn cell(&self, variable: usize, cell: usize, source: usize, room: &mut Room) -> Result<(), Error> {
-        let lost = || Error::new(crate::ErrorKind::Invalid, "the plan names a file that was not given");
-        let Source { file, field } = self.plan.sources.get(source).ok_or_else(lost)?;
-        let object = self.files.get(*file).ok_or_else(lost)?;
-        let array = self.arrays.get(variable).ok_or_else(lost)?;
-        let bytes = read_field(self.engine, object, field)?;
-        let points = swath_ioengine::memory_len(field.grid.points)?;
-        room.stored.resize(points, f32::NAN);
-        room.rows.resize(points, f32::NAN);
-        unpack(field, &bytes, &mut room.stored)?;
-        to_rows(&field.grid, &room.stored, &mut room.rows)?;
-        let selection = Selection::new(self.place(variable, cell));
-        Ok(array.write(&selection, bytemuck::cast_slice(&room.rows))?)
-    }
-
-    /// The selection of a cell: an index for each dimension, and all rows and columns.
-    fn place(&self, variable: usize, cell: usize) -> Vec<AxisSelection> {
-        let dimensions = self.plan.variables.get(variable).map_or(&[][..], |variable| &variable.dimensions);
-        let mut rest = cell;
-        let mut indexes: Vec<AxisSelection> = dimensions
-            .iter()
-            .rev()
-            .map(|number| {
-                let len =
-                    self.plan.dimensions.get(*number).map_or(1, |dimension| dimension.values.len()).max(1);
-                let index = rest % len;
-                rest /= len;
-                AxisSelection::Index(i64::try_from(index).unwrap_or(i64::MAX))
-            })
-            .collect();
-        indexes.reverse();
-        indexes.push(AxisSelection::Ellipsis);
-        indexes
+    /// Reads and unpacks one field. What it has filled of its cell before it failed is taken back.
+    fn cell(&self, place: &FieldPlace, target: &mut [f32], room: &Mutex<Vec<f32>>) -> Result<(), Error> {
+        let target = Mutex::new(target);
+        let done = message::with_field(self.engine, self.files, place, |field, bytes| {
+            let mut room = room.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut target = target.lock().unwrap_or_else(PoisonError::into_inner);
+            message::values(field, bytes, &mut room, &mut target)
+        });
+        if done.is_err() {
+            target.into_inner().unwrap_or_else(PoisonError::into_inner).fill(f32::NAN);
+        }
+        done
     }
 }

@@ -1,11 +1,15 @@
-//! The coordinates of grids' rows and columns.
+//! The coordinates of grids: of rows and columns, on a plane, or of single points.
 
 mod gaussian;
 mod order;
+mod points;
+mod projection;
+mod reduced;
 
 use crate::Error;
 use crate::grib::{Area, Grid, GridKind};
 pub use order::to_rows;
+pub use points::{GridLayout, Plane, Points, layout};
 
 /// The latitudes of a grid's rows and the longitudes of its columns, in degrees, each in the order of the file.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +27,8 @@ const AXIS_MAX: u32 = 1 << 20;
 ///
 /// # Errors
 ///
-/// `Unsupported` for grids whose points have two coordinates each (projections, rotated grids) or whose rows differ (reduced ones);
+/// `Unsupported` for grids whose points have two coordinates each (projections, rotated grids: [`layout`] has these) or whose rows
+/// differ (reduced ones);
 /// `Corrupt` where the numbers contradict one another.
 pub fn axes(grid: &Grid) -> Result<Axes, Error> {
     let (Some(columns), Some(rows)) = (grid.columns, grid.rows) else {
@@ -35,6 +40,11 @@ pub fn axes(grid: &Grid) -> Result<Axes, Error> {
     if grid.rotation.is_some() {
         return Err(Error::unsupported(format!("coordinates of a rotated {} grid", grid.kind.name())));
     }
+    rows_and_columns(grid, rows, columns)
+}
+
+/// As [`axes`], of a rotated grid too: degrees from its own pole.
+fn rows_and_columns(grid: &Grid, rows: u32, columns: u32) -> Result<Axes, Error> {
     if grid.points != u64::from(columns) * u64::from(rows) || columns == 0 || rows == 0 {
         return Err(Error::corrupt(format!("{rows} rows of {columns} points, and {} points", grid.points)));
     }
@@ -118,7 +128,7 @@ mod tests {
         assert_eq!(contradicting.message(), "5 rows of 3 points, and 16 points");
         let huge = Grid { points: 5 * 0xffff_fffe, columns: Some(0xffff_fffe), ..grid(0, 0.0, 1.0) };
         assert!(axes(&huge).is_err());
-        let other = Grid { kind: GridKind::SpaceView, ..grid(0, 0.0, 1.0) };
-        assert_eq!(axes(&other).unwrap_err().message(), "coordinates of a space_view grid");
+        let other = Grid { kind: GridKind::Unstructured, ..grid(0, 0.0, 1.0) };
+        assert_eq!(axes(&other).unwrap_err().message(), "coordinates of a unstructured grid");
     }
 }

@@ -1,5 +1,6 @@
 //! Where the points of a field are.
 
+use super::earth::Earth;
 use std::sync::Arc;
 
 /// A grid: its points in the order of the file, by rows.
@@ -42,6 +43,8 @@ pub enum GridKind {
         area: Area,
         /// The latitude at which lengths are true.
         true_latitude: f64,
+        /// What is projected.
+        earth: Earth,
     },
     /// Polar stereographic projection.
     PolarStereographic {
@@ -49,6 +52,8 @@ pub enum GridKind {
         projected: Projected,
         /// The latitude at which lengths are true; `None` in edition 1, where it is 60 degrees.
         true_latitude: Option<f64>,
+        /// What is projected.
+        earth: Earth,
     },
     /// Lambert's conformal conic projection.
     Lambert {
@@ -56,9 +61,11 @@ pub enum GridKind {
         projected: Projected,
         /// The latitudes at which the cone cuts the sphere.
         parallels: [f64; 2],
+        /// What is projected.
+        earth: Earth,
     },
     /// As seen from a satellite.
-    SpaceView,
+    SpaceView(SpaceView),
     /// Points of an unstructured grid, whose coordinates are elsewhere.
     Unstructured,
     /// Coefficients of spherical harmonics.
@@ -77,7 +84,7 @@ impl GridKind {
             GridKind::Mercator { .. } => "mercator",
             GridKind::PolarStereographic { .. } => "polar_stereographic",
             GridKind::Lambert { .. } => "lambert",
-            GridKind::SpaceView => "space_view",
+            GridKind::SpaceView(_) => "space_view",
             GridKind::Unstructured => "unstructured",
             GridKind::SphericalHarmonics => "spherical_harmonics",
             GridKind::Other => "other",
@@ -125,6 +132,23 @@ pub struct Projected {
     pub spacing: Spacing,
     /// The projection centre's flags: the highest bit is set where the south pole is on the plane.
     pub centre_flags: u8,
+}
+
+/// What a satellite sees, in steps of its scan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpaceView {
+    /// The point below the satellite.
+    pub below: Place,
+    /// The Earth's diameter as it is seen, in steps along a row and from row to row.
+    pub diameters: [f64; 2],
+    /// The point below the satellite, in steps along a row and in rows.
+    pub centre: [f64; 2],
+    /// The first point of the grid, in the same steps.
+    pub origin: [f64; 2],
+    /// The satellite's distance from the Earth's centre, in radii of the equator; `None` where it is infinite.
+    pub distance: Option<f64>,
+    /// What is seen.
+    pub earth: Earth,
 }
 
 /// Where a rotated grid's south pole is.

@@ -17,6 +17,7 @@ mod golden;
 mod hdf5;
 mod hypercube;
 mod made;
+mod points;
 mod samples;
 mod scans;
 mod values;

@@ -1,7 +1,8 @@
 //! Grid definition sections of edition 1.
 
 use crate::Error;
-use crate::grib::grid::{Area, Grid, GridKind, Place, Projected, Rotation, ScanningMode, Spacing};
+use crate::grib::earth::Earth;
+use crate::grib::grid::{Area, Grid, GridKind, Place, Projected, Rotation, ScanningMode, SpaceView, Spacing};
 use crate::grib::octets::Octets;
 use std::sync::Arc;
 
@@ -40,6 +41,7 @@ pub(super) fn read(octets: Octets<'_>) -> Result<Grid, Error> {
 }
 
 fn kind(octets: Octets<'_>, template: u8) -> Result<GridKind, Error> {
+    let earth = || octets.u8(17).map(|flags| Earth::of_edition1(flags & 0x40));
     Ok(match template {
         // Plain, rotated, stretched, both.
         0 | 10 | 20 | 30 => GridKind::LatLon(area(octets, step(octets, 26)?)?),
@@ -50,15 +52,19 @@ fn kind(octets: Octets<'_>, template: u8) -> Result<GridKind, Error> {
             let spacing =
                 Spacing { i: Some(f64::from(octets.u24(29)?)), j: Some(f64::from(octets.u24(32)?)) };
             let area = Area { first: place(octets, 11)?, last: place(octets, 18)?, spacing };
-            GridKind::Mercator { area, true_latitude: degrees(octets.i24(24)?) }
+            GridKind::Mercator { area, true_latitude: degrees(octets.i24(24)?), earth: earth()? }
         }
-        5 => GridKind::PolarStereographic { projected: projected(octets)?, true_latitude: None },
+        5 => GridKind::PolarStereographic {
+            projected: projected(octets)?,
+            true_latitude: None,
+            earth: earth()?,
+        },
         3 | 13 => {
             let parallels = [degrees(octets.i24(29)?), degrees(octets.i24(32)?)];
-            GridKind::Lambert { projected: projected(octets)?, parallels }
+            GridKind::Lambert { projected: projected(octets)?, parallels, earth: earth()? }
         }
         50 | 60 | 70 | 80 => GridKind::SphericalHarmonics,
-        90 => GridKind::SpaceView,
+        90 => GridKind::SpaceView(space_view(octets, earth()?)?),
         _ => GridKind::Other,
     })
 }
@@ -90,6 +96,22 @@ fn projected(octets: Octets<'_>) -> Result<Projected, Error> {
         orientation: degrees(octets.i24(18)?),
         spacing,
         centre_flags: octets.u8(27)?,
+    })
+}
+
+fn space_view(octets: Octets<'_>, earth: Earth) -> Result<SpaceView, Error> {
+    let distance = octets.u24(32)?;
+    let steps = |octet: usize| octets.u16(octet).map(f64::from);
+    Ok(SpaceView {
+        below: place(octets, 11)?,
+        diameters: [f64::from(octets.u24(18)?), f64::from(octets.u24(21)?)],
+        centre: [steps(24)?, steps(26)?],
+        origin: [steps(35)?, steps(37)?],
+        // All bits are set where the view is orthographic.
+        distance: Some(distance)
+            .filter(|distance| *distance != 0xff_ffff)
+            .map(|millionths| f64::from(millionths) / 1e6),
+        earth,
     })
 }
 

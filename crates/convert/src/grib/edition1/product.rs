@@ -82,8 +82,6 @@ fn ecmwf_member(octets: Octets<'_>) -> Result<Ensemble, Error> {
         15 | 16 if 51 < octets.len() => (octets.u16(50)?, 0),
         _ => return Ok(Ensemble::None),
     };
-    Ok(match (number, size) {
-        (0, 0) => Ensemble::None,
-        (number, size) => Ensemble::Member { kind: None, number, size },
-    })
+    // Forecasts of no ensemble have these labels too, and are member 0 of 0: so ecCodes tells them.
+    Ok(Ensemble::Member { kind: None, number, size })
 }

@@ -1,7 +1,8 @@
 //! Grid definition sections: where the points are.
 
 use crate::Error;
-use crate::grib::grid::{Area, Grid, GridKind, Place, Projected, Rotation, ScanningMode, Spacing};
+use crate::grib::earth::Earth;
+use crate::grib::grid::{Area, Grid, GridKind, Place, Projected, Rotation, ScanningMode, SpaceView, Spacing};
 use crate::grib::octets::Octets;
 use std::sync::Arc;
 
@@ -35,17 +36,16 @@ pub(super) fn read(octets: Octets<'_>) -> Result<Grid, Error> {
         10 => rows_and_columns(mercator(octets)?, 60),
         20 => {
             let true_latitude = Some(degrees(octets.i32(48)?));
-            rows_and_columns(
-                GridKind::PolarStereographic { projected: projected(octets)?, true_latitude },
-                65,
-            )
+            let (projected, earth) = (projected(octets)?, Earth::of_edition2(octets)?);
+            rows_and_columns(GridKind::PolarStereographic { projected, true_latitude, earth }, 65)
         }
         30 => {
             let parallels = [degrees(octets.i32(66)?), degrees(octets.i32(70)?)];
-            rows_and_columns(GridKind::Lambert { projected: projected(octets)?, parallels }, 65)
+            let (projected, earth) = (projected(octets)?, Earth::of_edition2(octets)?);
+            rows_and_columns(GridKind::Lambert { projected, parallels, earth }, 65)
         }
         50..=53 => Ok(bare(GridKind::SphericalHarmonics)),
-        90 => rows_and_columns(GridKind::SpaceView, 64),
+        90 => rows_and_columns(GridKind::SpaceView(space_view(octets)?), 64),
         101 => Ok(bare(GridKind::Unstructured)),
         140 => rows_and_columns(GridKind::Other, 64),
         // Rotated grids of NCEP's own, staggered or not: 3.0 with the grid's centre for its last point.
@@ -133,7 +133,11 @@ fn mercator(octets: Octets<'_>) -> Result<GridKind, Error> {
     };
     let spacing = Spacing { i: metres(octets, 65)?, j: metres(octets, 69)? };
     let area = Area { first: place(39, 43)?, last: place(52, 56)?, spacing };
-    Ok(GridKind::Mercator { area, true_latitude: degrees(octets.i32(48)?) })
+    Ok(GridKind::Mercator {
+        area,
+        true_latitude: degrees(octets.i32(48)?),
+        earth: Earth::of_edition2(octets)?,
+    })
 }
 
 /// Templates 3.20 and 3.30 begin alike.
@@ -143,5 +147,19 @@ fn projected(octets: Octets<'_>) -> Result<Projected, Error> {
         orientation: degrees(octets.i32(52)?),
         spacing: Spacing { i: metres(octets, 56)?, j: metres(octets, 60)? },
         centre_flags: octets.u8(64)?,
+    })
+}
+
+/// Template 3.90: places in thousandths of steps, the distance in millionths of radii.
+fn space_view(octets: Octets<'_>) -> Result<SpaceView, Error> {
+    let steps = |octet: usize| octets.u32(octet).map(f64::from);
+    let distance = Some(octets.u32(69)?).filter(is_given);
+    Ok(SpaceView {
+        below: Place { latitude: degrees(octets.i32(39)?), longitude: degrees(octets.i32(43)?) },
+        diameters: [steps(48)?, steps(52)?],
+        centre: [steps(56)? / 1e3, steps(60)? / 1e3],
+        origin: [steps(73)?, steps(77)?],
+        distance: distance.map(|millionths| f64::from(millionths) / 1e6),
+        earth: Earth::of_edition2(octets)?,
     })
 }

@@ -1,0 +1,59 @@
+//! What a conversion would write, as text.
+
+use crate::quantity::{bytes, count, plural, shape};
+use std::io::Write;
+use swath::convert::{Hypercube, Plan, Variable};
+use swath::ioengine::storage_len;
+
+/// Bytes of a value.
+const ELEMENT: u64 = 4;
+
+/// Prints the groups of a plan, their variables, coordinates that are no dimensions, and sums.
+pub(crate) fn print(plan: &Plan, out: &mut impl Write) -> std::io::Result<()> {
+    let (mut values, mut objects) = (0u64, 0u64);
+    for group in &plan.groups {
+        if !group.path.is_empty() {
+            writeln!(out, "{}:", group.path)?;
+        }
+        let indent = if group.path.is_empty() { "" } else { "  " };
+        for variable in &group.variables {
+            writeln!(out, "{indent}{}", line(group, variable))?;
+            let product = |lens: &[u64]| lens.iter().fold(1u64, |product, len| product.saturating_mul(*len));
+            let extents = variable.shards.as_ref().unwrap_or(&variable.chunks);
+            let lens = group.shape(variable);
+            let grid: Vec<u64> =
+                lens.iter().zip(extents).map(|(len, extent)| len.div_ceil(*extent)).collect();
+            values = values.saturating_add(product(&lens));
+            objects = objects.saturating_add(product(&grid));
+        }
+        for coordinate in group.coordinates.iter().filter(|coordinate| coordinate.dimensions.is_empty()) {
+            let value = coordinate.values.first().copied().unwrap_or(f64::NAN);
+            writeln!(out, "{indent}{} = {value}", coordinate.name)?;
+        }
+    }
+    let variables: usize = plan.groups.iter().map(|group| group.variables.len()).sum();
+    writeln!(
+        out,
+        "{}, {}, {}, {} before compression in up to {} objects",
+        plural(storage_len(plan.groups.len()), "group"),
+        plural(storage_len(variables), "variable"),
+        plural(storage_len(plan.fields()), "field"),
+        bytes(values.saturating_mul(ELEMENT)),
+        count(objects)
+    )
+}
+
+/// A variable's name, dimensions, chunks and gaps.
+fn line(group: &Hypercube, variable: &Variable) -> String {
+    let (names, lens) = (group.dimension_names(variable), group.shape(variable));
+    let dimensions: Vec<String> = names.iter().zip(lens).map(|(name, len)| format!("{name} {len}")).collect();
+    let mut line =
+        format!("{} ({}) float32, chunks {}", variable.name, dimensions.join(", "), shape(&variable.chunks));
+    if let Some(shards) = &variable.shards {
+        line += &format!(", shards {}", shape(shards));
+    }
+    match variable.cells.iter().filter(|cell| cell.is_none()).count() {
+        0 => line,
+        gaps => line + &format!(", {}", plural(storage_len(gaps), "gap")),
+    }
+}

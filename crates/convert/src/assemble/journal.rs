@@ -1,0 +1,139 @@
+//! What a conversion leaves beside its store, so that another run can go on: the plan, and which parts of it are done.
+
+use super::plan::{FieldPlace, Plan};
+use crate::{Error, ErrorKind};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind as IoKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// A folder with a plan, `plan.json`, and for each run a file of lines of JSON, `done-N.jsonl`: a line for each slab that is
+/// written, with the fields of it that could not be.
+///
+/// A line is written once the objects of its slab are. What follows the last end of a line is of a writer that was killed, and is
+/// passed over. Any number of runs may write at once.
+#[derive(Debug)]
+pub struct Journal {
+    folder: PathBuf,
+    lines: Mutex<Option<File>>,
+}
+
+/// What a journal says is done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Finished {
+    /// By the numbers of slabs, the fields that could not be written, and why.
+    pub slabs: BTreeMap<usize, Vec<(FieldPlace, String)>>,
+}
+
+/// The plan's file.
+const PLAN: &str = "plan.json";
+
+/// Runs of one conversion.
+const RUNS_MAX: u32 = 1 << 20;
+
+impl Journal {
+    /// Begins a journal in a folder that is made for it.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where there is one already; `Io` where it cannot be written.
+    pub fn create(folder: impl AsRef<Path>, plan: &Plan) -> Result<Journal, Error> {
+        let journal = Journal::of(folder.as_ref());
+        if journal.folder.join(PLAN).exists() {
+            return Err(journal
+                .error(ErrorKind::Invalid, "there is a journal already: of a conversion that may go on"));
+        }
+        fs::create_dir_all(&journal.folder).map_err(|error| journal.failed("made", &error))?;
+        let text = plan.to_json()?.to_string();
+        // Renamed into place, so that there is a whole plan or none.
+        let partial = journal.folder.join("plan.json.partial");
+        let written =
+            fs::write(&partial, text).and_then(|()| fs::rename(&partial, journal.folder.join(PLAN)));
+        written.map_err(|error| journal.failed("written", &error))?;
+        Ok(journal)
+    }
+
+    /// Opens the journal of a folder, and gives its plan.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` where there is none; `Invalid` where it is no journal; `Io` where it cannot be read.
+    pub fn open(folder: impl AsRef<Path>) -> Result<(Journal, Plan), Error> {
+        let journal = Journal::of(folder.as_ref());
+        let text = fs::read(journal.folder.join(PLAN)).map_err(|error| journal.failed("read", &error))?;
+        let value = serde_json::from_slice(&text)
+            .map_err(|error| journal.error(ErrorKind::Invalid, &format!("the plan is no JSON: {error}")))?;
+        let plan =
+            Plan::from_json(value).map_err(|error| error.with_object(&journal.folder.to_string_lossy()))?;
+        Ok((journal, plan))
+    }
+
+    fn of(folder: &Path) -> Journal {
+        Journal { folder: folder.to_owned(), lines: Mutex::new(None) }
+    }
+
+    /// What runs have finished so far.
+    ///
+    /// # Errors
+    ///
+    /// `Io` where it cannot be read.
+    pub fn finished(&self) -> Result<Finished, Error> {
+        let mut finished = Finished::default();
+        for entry in fs::read_dir(&self.folder).map_err(|error| self.failed("read", &error))? {
+            let path = entry.map_err(|error| self.failed("read", &error))?.path();
+            if path.extension().is_none_or(|extension| extension != "jsonl") {
+                continue;
+            }
+            let bytes = fs::read(&path).map_err(|error| self.failed("read", &error))?;
+            let lines = bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
+            finished.slabs.extend(lines.filter_map(slab));
+        }
+        Ok(finished)
+    }
+
+    /// Says that a slab is written, but for some fields.
+    ///
+    /// # Errors
+    ///
+    /// `Io` where it cannot be written.
+    pub(super) fn finish(&self, slab: usize, failures: &[(FieldPlace, String)]) -> Result<(), Error> {
+        let line = format!("{}\n", json!({ "slab": slab, "failures": failures }));
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.is_none() {
+            *lines = Some(self.begin()?);
+        }
+        let written = lines.as_mut().map_or(Ok(()), |lines| lines.write_all(line.as_bytes()));
+        written.map_err(|error| self.failed("written", &error))
+    }
+
+    /// A file for the lines of this run.
+    fn begin(&self) -> Result<File, Error> {
+        for number in 0..RUNS_MAX {
+            let path = self.folder.join(format!("done-{number}.jsonl"));
+            match OpenOptions::new().append(true).create_new(true).open(path) {
+                Ok(file) => return Ok(file),
+                Err(error) if error.kind() == IoKind::AlreadyExists => {}
+                Err(error) => return Err(self.failed("written", &error)),
+            }
+        }
+        Err(self.error(ErrorKind::Io, "too many runs"))
+    }
+
+    fn failed(&self, what: &str, error: &std::io::Error) -> Error {
+        let kind = if error.kind() == IoKind::NotFound { ErrorKind::NotFound } else { ErrorKind::Io };
+        self.error(kind, &format!("the journal cannot be {what}: {error}"))
+    }
+
+    fn error(&self, kind: ErrorKind, message: &str) -> Error {
+        Error::new(kind, message).with_object(&self.folder.to_string_lossy())
+    }
+}
+
+/// The slab of a line.
+fn slab(line: &[u8]) -> Option<(usize, Vec<(FieldPlace, String)>)> {
+    let line: Value = serde_json::from_slice(line).ok()?;
+    let number = usize::try_from(line.get("slab")?.as_u64()?).ok()?;
+    Some((number, serde_json::from_value(line.get("failures")?.clone()).ok()?))
+}

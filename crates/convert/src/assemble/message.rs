@@ -1,0 +1,98 @@
+//! The values of a field from its whole message.
+
+use super::plan::FieldPlace;
+use crate::coordinates::{GridLayout, layout, to_rows};
+use crate::{Error, ErrorKind, Field, FieldBytes, Found, Grid, Span, Walk, unpack};
+use std::sync::{Arc, Mutex, PoisonError};
+use swath_ioengine::{ByteRange, Engine, ObjectRef, RangeRead, RunOptions};
+
+/// Reads a message, and gives its field and its bytes to `take`, on whichever thread read them.
+///
+/// # Errors
+///
+/// Those of the file and of `take`; `Corrupt` where there is no such field any more.
+pub(super) fn with_field<T: Send>(
+    engine: &Engine,
+    files: &[ObjectRef],
+    place: &FieldPlace,
+    take: impl Fn(&Field, &[u8]) -> Result<T, Error> + Send + Sync,
+) -> Result<T, Error> {
+    let lost = || Error::new(ErrorKind::Invalid, "the plan names a file that was not given");
+    let file = files.get(place.file).ok_or_else(lost)?;
+    let range = ByteRange::Bounded { offset: place.offset, len: place.len };
+    let taken: Mutex<Option<Result<T, Error>>> = Mutex::new(None);
+    let sink = |_: usize, read: Result<&[u8], swath_ioengine::Error>| {
+        let result = read.map_err(Error::from).and_then(|bytes| take(&field(bytes, place.number)?, bytes));
+        *taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+    };
+    let reads = [RangeRead { object: 0, range }];
+    engine.read_ranges(std::slice::from_ref(file), &reads, sink, &RunOptions::default())?;
+    let taken = taken.into_inner().unwrap_or_else(PoisonError::into_inner);
+    taken.unwrap_or_else(|| Err(Error::new(ErrorKind::Internal, "a read was never delivered")))
+}
+
+/// A field of a message, by its number there. Places are from the beginning of the message.
+fn field(message: &[u8], number: u32) -> Result<Field, Error> {
+    let size = swath_ioengine::storage_len(message.len());
+    let mut walk = Walk::new(size, size);
+    let mut fields = Vec::new();
+    let mut damage = None;
+    let mut keep = |found| match found {
+        Found::Field(field) => fields.push(*field),
+        Found::Damage(found) => damage = damage.take().or(Some(found)),
+    };
+    while let Some(Span { offset, len }) = walk.wanted() {
+        let (start, len) = (swath_ioengine::memory_len(offset)?, swath_ioengine::memory_len(len)?);
+        let bytes = message.get(start..start.saturating_add(len)).unwrap_or_default();
+        walk.feed(bytes, &mut keep);
+    }
+    let found = fields.into_iter().find(|field| field.number == number);
+    found.ok_or_else(|| match damage {
+        Some(damage) => Error::corrupt(damage.to_string()),
+        None => Error::corrupt(format!("no field {number} is here any more: the file has changed")),
+    })
+}
+
+/// The grid of a field.
+///
+/// # Errors
+///
+/// As [`with_field`].
+pub(super) fn grid(engine: &Engine, files: &[ObjectRef], place: &FieldPlace) -> Result<Arc<Grid>, Error> {
+    with_field(engine, files, place, |field, _| Ok(Arc::clone(&field.grid)))
+}
+
+/// Fills `target`, which has room for each point, with a field's values, row by row where its grid has rows. `room` is memory that
+/// is used again from one field to the next.
+///
+/// # Errors
+///
+/// Those of unpacking; `Corrupt` where the field has other points than there is room for.
+pub(super) fn values(
+    field: &Field,
+    message: &[u8],
+    room: &mut Vec<f32>,
+    target: &mut [f32],
+) -> Result<(), Error> {
+    let points = swath_ioengine::memory_len(field.grid.points)?;
+    if points != target.len() {
+        let message = format!("{points} points, and {} were planned: the file has changed", target.len());
+        return Err(Error::corrupt(message));
+    }
+    let part = |span: Span| {
+        let start = swath_ioengine::memory_len(span.offset)?;
+        let end = start.checked_add(swath_ioengine::memory_len(span.len)?);
+        let bytes = end.and_then(|end| message.get(start..end)).map(<[u8]>::to_vec);
+        bytes.ok_or_else(|| Error::corrupt("a section ends behind its message"))
+    };
+    let bitmap = field.place.bitmap.map(part).transpose()?;
+    let bytes = FieldBytes { bitmap, data: part(field.place.data)? };
+    let scanning = field.grid.scanning;
+    let is_by_rows = !scanning.is_by_columns() && !scanning.is_boustrophedonic();
+    if is_by_rows || matches!(layout(&field.grid), GridLayout::Points(_)) {
+        return unpack(field, &bytes, target);
+    }
+    room.resize(points, f32::NAN);
+    unpack(field, &bytes, room)?;
+    to_rows(&field.grid, room, target)
+}
