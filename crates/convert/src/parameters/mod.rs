@@ -1,4 +1,5 @@
-//! What parameters are called: by the tables that `tests/data/make_parameters.py` makes of ecCodes' definitions.
+//! What parameters are called: by the tables that `tests/data/make_parameters.py` makes of ecCodes' definitions
+//! (Apache License 2.0, ECMWF).
 
 use crate::grib::{Field, Parameter, Surface};
 use std::collections::HashMap;
