@@ -26,7 +26,7 @@ MATURIN := $(VENV_PYTHON) -m maturin build --quiet --locked --release \
 	--manifest-path crates/bindings-py/Cargo.toml --interpreter $(VENV_PYTHON)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-seviri test test-rust test-python test-cloud test-zarr test-zarr-full test-xarray test-train test-full lint check-windows fuzz-smoke fuzz-full wheel sdist bench bench-quick bench-prepare bench-readers \
+.PHONY: help demo demo-seviri test test-rust test-python test-cloud test-zarr test-zarr-full test-xarray test-train test-convert test-full lint check-windows fuzz-smoke fuzz-full wheel sdist bench bench-quick bench-prepare bench-readers \
 	bench-cloud bench-cloud-quick bench-cloud-readers bench-writing bench-rechunk bench-converting bench-hooks bench-training \
 	instructions instructions-update clean
 
@@ -56,6 +56,11 @@ test-train: $(VENV)/.wheel $(VENV)/.train-requirements ## PyTorch's DataLoader w
 	SWATH_LOADER_RUNS=$${SWATH_LOADER_RUNS:-12} $(VENV_PYTHON) -m pytest \
 		crates/bindings-py/tests/test_loaders.py crates/bindings-py/tests/test_train_torch.py \
 		crates/bindings-py/tests/test_train_examples.py
+
+test-convert: $(VENV)/.convert-requirements ## conversions of the shared GRIB files against cfgrib (installs cfgrib and ecCodes)
+	cargo build --locked -p swath-cli
+	$(VENV_PYTHON) crates/convert/tests/python/compare_cfgrib.py target/debug/swath \
+		$$(find "$${SWATH_TEST_DATA:-../shared/data}" -path '*/grib*/*' -type f ! -name '*.idx' ! -name '*Milton*' | sort)
 
 test-cloud: ## every test of cloud reads, against every server (installs the Azure emulator: needs npm)
 	scripts/install-azurite
@@ -180,6 +185,10 @@ $(VENV)/.xarray-requirements: $(VENV)/.dev-requirements python/requirements-xarr
 
 $(VENV)/.train-requirements: $(VENV)/.dev-requirements python/requirements-train.txt
 	$(PIP) install -r python/requirements-train.txt -c python/constraints.txt
+	@touch $@
+
+$(VENV)/.convert-requirements: $(VENV)/.dev-requirements python/requirements-convert.txt
+	$(PIP) install -r python/requirements-convert.txt -c python/constraints.txt
 	@touch $@
 
 $(VENV)/.bench-training-requirements: $(VENV)/.train-requirements python/requirements-bench-training.txt
