@@ -2,7 +2,8 @@
 //!
 //! [`scan`] walks through any number of files at once and names every [`Field`]: its parameter, level, times, member, grid,
 //! packing, and the bytes in which its values lie. [`unpack`] turns those bytes into numbers, in memory that the caller gives.
-//! [`Plan`] puts fields together to hypercubes, and writes them to Zarr.
+//! [`Plan`] puts fields together to hypercubes, and writes them to Zarr. [`nat`] reads and writes images of SEVIRI,
+//! `hdf5_references` lists what lies in HDF5 and NetCDF-4 files.
 //!
 //! ```
 //! use swath_convert::{Found, ScanOptions, scan};
@@ -29,6 +30,7 @@ mod error;
 mod grib;
 #[cfg(feature = "hdf5")]
 mod hdf5;
+pub mod nat;
 mod parameters;
 mod references;
 mod scan;

@@ -17,6 +17,8 @@ mod golden;
 mod hdf5;
 mod hypercube;
 mod made;
+mod nat;
+mod nat_zarr;
 mod points;
 mod samples;
 mod scans;

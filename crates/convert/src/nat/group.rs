@@ -1,0 +1,330 @@
+//! The arrays of a group: pixels, what describes their lines, and coordinates.
+
+use super::calibration::{Coefficients, Quantity};
+use super::channel::Channel;
+use super::conversion::{Conversion, Variable};
+use super::geometry::{Grid, HEIGHT_METRES};
+use super::header::Header;
+use super::moment::Moment;
+use crate::Error;
+use serde_json::{Map, Value, json};
+use swath_ioengine::storage_len;
+use swath_zarr_front::{
+    Array, ArrayBuilder, DataType, FillValue, Selection, Store, VariableArrayData, WriteOptions, ZarrFormat,
+};
+
+/// Rows of a shard, which are read and written at once, and rows and columns of a chunk. A sixteenth of the disc's rows: with all
+/// channels 17 MB of a file.
+pub(super) const BAND_ROWS: u32 = 232;
+
+/// What stands for a time that is not known.
+pub(super) const NO_TIME: i64 = i64::MIN;
+
+/// What stands for a line that is not there.
+pub(super) const NO_LINE: u8 = u8::MAX;
+
+/// The arrays that describe lines: of the same dimensions but columns.
+pub(super) struct LineArrays {
+    pub(super) validity: Array,
+    pub(super) radiometric: Array,
+    pub(super) geometric: Array,
+    pub(super) acquired: Array,
+}
+
+/// The arrays of one variable.
+pub(super) struct VariableArrays {
+    pub(super) pixels: Array,
+    pub(super) lines: LineArrays,
+}
+
+impl Conversion {
+    /// Makes the arrays of a variable, and writes what is known of it before any pixel.
+    pub(super) fn create(&self, variable: &Variable, store: &Store) -> Result<VariableArrays, Error> {
+        self.write_channels(variable, store)?;
+        let arrays = VariableArrays {
+            pixels: self.create_pixels(variable, store)?,
+            lines: self.create_lines(variable, store)?,
+        };
+        self.write_coefficients(variable, store)?;
+        Ok(arrays)
+    }
+
+    fn create_pixels(&self, variable: &Variable, store: &Store) -> Result<Array, Error> {
+        let shape = self.shape(variable);
+        let leading = shape.len().saturating_sub(2);
+        let chunk = |len: &u64| (*len).clamp(1, u64::from(BAND_ROWS));
+        let mut chunks = vec![1; leading];
+        chunks.extend(shape.iter().skip(leading).map(chunk));
+        let columns = shape.last().copied().unwrap_or(1);
+        let across = chunks.last().copied().unwrap_or(1);
+        let (data_type, fill) = match self.quantity {
+            Quantity::Counts => (DataType::UInt16, json!(0)),
+            _ => (DataType::Float32, json!("NaN")),
+        };
+        let size = data_type.size_bytes();
+        let fill = FillValue::from_json(&fill, &data_type, ZarrFormat::V3)?;
+        let mut builder = ArrayBuilder::new(&shape, data_type)
+            .fill_value(fill)
+            .compressors([compressor(size)])
+            .attributes(self.attributes(variable))
+            .dimension_names(variable.dimensions().into_iter().map(Some))
+            .chunk_shape(&chunks);
+        if across < columns {
+            let mut shards = chunks.clone();
+            if let Some(last) = shards.last_mut() {
+                *last = columns.next_multiple_of(across);
+            }
+            builder = builder.shard_shape(&shards);
+        }
+        Ok(builder.create(store, &variable.name)?)
+    }
+
+    fn shape(&self, variable: &Variable) -> Vec<u64> {
+        let (rows, columns) = self.grid(variable).map_or((0, 0), |grid| (grid.rows, grid.columns));
+        let channels = (!variable.is_hrv()).then(|| storage_len(variable.channels.len()));
+        let ends = [u64::from(rows), u64::from(columns)];
+        [storage_len(self.files.len())].into_iter().chain(channels).chain(ends).collect()
+    }
+
+    fn attributes(&self, variable: &Variable) -> Map<String, Value> {
+        let is_solar = variable.channels.iter().all(|channel| channel.is_solar());
+        let (name, units) = match self.quantity {
+            Quantity::Counts => ("counts", "1"),
+            Quantity::Radiance => ("toa_outgoing_radiance_per_unit_wavenumber", "mW m-2 sr-1 (cm-1)-1"),
+            Quantity::ReflectanceOrTemperature if is_solar => ("toa_bidirectional_reflectance", "%"),
+            Quantity::ReflectanceOrTemperature => ("toa_brightness_temperature", "K"),
+        };
+        let kind = if name == "counts" { "long_name" } else { "standard_name" };
+        let suffix = variable.suffix;
+        let mut coordinates =
+            vec!["scan_start".to_owned(), "scan_end".to_owned(), format!("acquisition_time{suffix}")];
+        coordinates.push("satellite".to_owned());
+        let mut attributes = object(json!({
+            kind: name,
+            "units": units,
+            "grid_mapping": "geostationary",
+            "coordinates": coordinates.join(" "),
+        }));
+        if self.quantity == Quantity::Counts {
+            attributes.insert("_FillValue".to_owned(), json!(0));
+        }
+        attributes
+    }
+
+    fn create_lines(&self, variable: &Variable, store: &Store) -> Result<LineArrays, Error> {
+        let suffix = variable.suffix;
+        let create = |name: &str, data_type: DataType, fill: Value, mut attributes: Map<String, Value>| {
+            let mut shape = self.shape(variable);
+            shape.pop();
+            let mut chunks = shape.clone();
+            if let Some(first) = chunks.first_mut() {
+                *first = 1;
+            }
+            let mut names: Vec<Option<String>> = variable.dimensions().into_iter().map(Some).collect();
+            names.pop();
+            let stored = FillValue::from_json(&fill, &data_type, ZarrFormat::V3)?;
+            attributes.insert("_FillValue".to_owned(), fill);
+            let size = data_type.size_bytes();
+            let builder = ArrayBuilder::new(&shape, data_type).chunk_shape(&chunks).fill_value(stored);
+            let builder =
+                builder.compressors([compressor(size)]).attributes(attributes).dimension_names(names);
+            Ok::<_, Error>(builder.create(store, &format!("{name}{suffix}"))?)
+        };
+        let flags = |name: &str, meanings: &str| {
+            object(json!({ "long_name": name, "flag_values": [0, 1, 2, 3, 4], "flag_meanings": meanings }))
+        };
+        let quality = "not_derived nominal usable suspect do_not_use";
+        let validity = "not_derived nominal missing_data corrupted_data replaced_or_interpolated_data";
+        let time = time_attributes("mean time at which the line was seen", "milliseconds");
+        let no_line = || json!(NO_LINE);
+        Ok(LineArrays {
+            validity: create(
+                "line_validity",
+                DataType::UInt8,
+                no_line(),
+                flags("what the line is based on", validity),
+            )?,
+            radiometric: create(
+                "line_radiometric_quality",
+                DataType::UInt8,
+                no_line(),
+                flags("quality of the line's radiances", quality),
+            )?,
+            geometric: create(
+                "line_geometric_quality",
+                DataType::UInt8,
+                no_line(),
+                flags("quality of the line's places", quality),
+            )?,
+            acquired: create("acquisition_time", DataType::Int64, json!(NO_TIME), time)?,
+        })
+    }
+
+    /// The channels' names and wavelengths.
+    fn write_channels(&self, variable: &Variable, store: &Store) -> Result<(), Error> {
+        if variable.is_hrv() {
+            return Ok(());
+        }
+        let dimension = format!("channel{}", variable.suffix);
+        let len = storage_len(variable.channels.len());
+        let named = |data_type| {
+            ArrayBuilder::new(&[len], data_type)
+                .chunk_shape(&[len])
+                .dimension_names([Some(dimension.clone())])
+        };
+        let array = named(DataType::String)
+            .attributes(object(json!({ "long_name": "name of the channel" })))
+            .create(store, &dimension)?;
+        let names = variable.channels.iter().map(|channel| channel.name());
+        let names = VariableArrayData::of_strings(&[len], names)?;
+        array.write_variable(&Selection::all(), &names, &WriteOptions::default())?;
+        let waves: Vec<f64> =
+            variable.channels.iter().map(|channel| channel.wavelength_micrometres()).collect();
+        let attributes = object(json!({ "standard_name": "radiation_wavelength", "units": "um" }));
+        let array = named(DataType::Float64).attributes(attributes);
+        let array = array.create(store, &format!("wavelength{}", variable.suffix))?;
+        Ok(array.write(&Selection::all(), bytemuck::cast_slice(&waves))?)
+    }
+
+    /// What makes radiances of counts, of each time and channel.
+    fn write_coefficients(&self, variable: &Variable, store: &Store) -> Result<(), Error> {
+        let mut shape = self.shape(variable);
+        shape.truncate(shape.len().saturating_sub(2));
+        let names: Vec<Option<String>> =
+            variable.dimensions().into_iter().take(shape.len()).map(Some).collect();
+        let write = |name: &str, long: &str, value: &dyn Fn(&Coefficients) -> Option<f64>| {
+            let of = |header: &Header, channel: Channel| {
+                let has = header.channels().contains(&channel);
+                header.coefficients(channel).filter(|_| has).and_then(value).unwrap_or(f64::NAN)
+            };
+            let values: Vec<f64> = self
+                .files
+                .iter()
+                .flat_map(|(_, header)| variable.channels.iter().map(move |channel| of(header, *channel)))
+                .collect();
+            let attributes = object(json!({ "long_name": long, "units": "mW m-2 sr-1 (cm-1)-1" }));
+            let missing = FillValue::from_json(&json!("NaN"), &DataType::Float64, ZarrFormat::V3)?;
+            let array = ArrayBuilder::new(&shape, DataType::Float64)
+                .chunk_shape(&shape)
+                .fill_value(missing)
+                .attributes(attributes)
+                .dimension_names(names.clone())
+                .create(store, &format!("{name}{}", variable.suffix))?;
+            Ok::<_, Error>(array.write(&Selection::all(), bytemuck::cast_slice(&values))?)
+        };
+        write("calibration_slope", "radiance of one count", &|one| Some(one.slope))?;
+        write("calibration_offset", "radiance of count 0", &|one| Some(one.offset))?;
+        write("gsics_slope", "radiance of one count after GSICS", &|one| one.gsics_slope)?;
+        write("gsics_offset", "radiance of count 0 after GSICS", &|one| one.gsics_offset)
+    }
+
+    /// Coordinates that all variables share, and the projection.
+    pub(super) fn write_coordinates(&self, store: &Store) -> Result<(), Error> {
+        for variable in &self.variables {
+            let suffix = if variable.is_hrv() { "_hrv" } else { "" };
+            let is_first = self.variables.iter().find(|other| other.is_hrv() == variable.is_hrv());
+            if let (Some(grid), true) = (self.grid(variable), is_first == Some(variable)) {
+                write_axes(store, grid, suffix)?;
+            }
+        }
+        let headers = || self.files.iter().map(|(_, header)| header);
+        let milliseconds = |moment: Option<Moment>| moment.map_or(NO_TIME, |moment| moment.milliseconds);
+        let seconds = |header: &Header| header.nominal_start().map_or(NO_TIME, Moment::seconds);
+        let nominal = time_attributes("nominal start of the repeat cycle", "seconds");
+        write_times(store, "time", headers().map(seconds).collect(), nominal)?;
+        let scan = |header: &Header, pick: fn(&super::trailer::Scan) -> Option<Moment>| {
+            milliseconds(header.scan.as_ref().and_then(pick))
+        };
+        for (name, long, pick) in [
+            ("scan_start", "start of the scan", (|scan| scan.start) as fn(&super::trailer::Scan) -> _),
+            ("scan_end", "end of the scan", |scan| scan.end),
+        ] {
+            let mut attributes = time_attributes(long, "milliseconds");
+            attributes.insert("_FillValue".to_owned(), json!(NO_TIME));
+            write_times(store, name, headers().map(|header| scan(header, pick)).collect(), attributes)?;
+        }
+        let satellites: Vec<u16> = headers().map(|header| header.satellite).collect();
+        let attributes = object(json!({
+            "long_name": "number of the satellite",
+            "flag_values": [321, 322, 323, 324],
+            "flag_meanings": "Meteosat-8 Meteosat-9 Meteosat-10 Meteosat-11",
+        }));
+        let builder = along(DataType::UInt16, satellites.len(), "time").attributes(attributes);
+        builder.create(store, "satellite")?.write(&Selection::all(), bytemuck::cast_slice(&satellites))?;
+        self.write_projection(store)
+    }
+
+    fn write_projection(&self, store: &Store) -> Result<(), Error> {
+        let Some((_, header)) = self.files.first() else { return Ok(()) };
+        let projection = header.projection;
+        let attributes = object(json!({
+            "grid_mapping_name": "geostationary",
+            "perspective_point_height": HEIGHT_METRES,
+            "longitude_of_projection_origin": projection.longitude_degrees,
+            "latitude_of_projection_origin": 0.0,
+            "semi_major_axis": projection.semi_major_axis_metres,
+            "semi_minor_axis": projection.semi_minor_axis_metres,
+            "sweep_angle_axis": "y",
+            "fixed_angle_axis": "x",
+        }));
+        let builder = ArrayBuilder::new(&[], DataType::Int32).attributes(attributes).dimension_names([]);
+        let array = builder.create(store, "geostationary")?;
+        Ok(array.write(&Selection::all(), &1i32.to_ne_bytes())?)
+    }
+}
+
+fn write_axes(store: &Store, grid: &Grid, suffix: &str) -> Result<(), Error> {
+    for (axis, values) in [("x", grid.x_radians()), ("y", grid.y_radians())] {
+        let attributes = object(json!({
+            "standard_name": format!("projection_{axis}_angular_coordinate"),
+            "units": "radian",
+            "axis": axis.to_ascii_uppercase(),
+        }));
+        let name = format!("{axis}{suffix}");
+        let array =
+            along(DataType::Float64, values.len(), &name).attributes(attributes).create(store, &name)?;
+        array.write(&Selection::all(), bytemuck::cast_slice(&values))?;
+    }
+    Ok(())
+}
+
+fn write_times(
+    store: &Store,
+    name: &str,
+    values: Vec<i64>,
+    attributes: Map<String, Value>,
+) -> Result<(), Error> {
+    let array = along(DataType::Int64, values.len(), "time").attributes(attributes).create(store, name)?;
+    Ok(array.write(&Selection::all(), bytemuck::cast_slice(&values))?)
+}
+
+/// An array of one chunk along a dimension.
+fn along(data_type: DataType, len: usize, dimension: &str) -> ArrayBuilder {
+    let len = storage_len(len);
+    ArrayBuilder::new(&[len], data_type)
+        .chunk_shape(&[len.max(1)])
+        .dimension_names([Some(dimension.to_owned())])
+}
+
+fn time_attributes(long: &str, unit: &str) -> Map<String, Value> {
+    object(json!({
+        "long_name": long,
+        "standard_name": "time",
+        "units": format!("{unit} since 1970-01-01T00:00:00"),
+        "calendar": "proleptic_gregorian",
+    }))
+}
+
+/// Bits of one significance side by side: the upper ones of counts are zeros, and neighbours differ in few of the others.
+fn compressor(size: usize) -> Value {
+    json!({
+        "name": "blosc",
+        "configuration": {
+            "cname": "zstd", "clevel": 1, "shuffle": "bitshuffle", "typesize": size.max(1), "blocksize": 0,
+        },
+    })
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    value.as_object().cloned().unwrap_or_default()
+}

@@ -1,0 +1,42 @@
+//! EUMETSAT's native format: images of SEVIRI, Level 1.5, as `.nat` files hold them.
+//!
+//! A file has product headers as text, a header of 445 KB, a record for each line with a packet for each channel, and a trailer.
+//! [`Header::read`] reads some parts of the headers; [`Header::read_region`] reads pixels of one channel, and no others;
+//! [`Header::calibrated`] says what radiance, reflectance or temperature each count is. [`Conversion`] writes files to Zarr.
+//!
+//! Made from "MSG Level 1.5 Image Data Format Description" (EUM/MSG/ICD/105), "MSG Level 1.5 Native Format File Definition"
+//! (EUM/MSG/SPE/106), and what other readers make of them.
+
+mod band;
+mod calibration;
+mod channel;
+mod conversion;
+mod geometry;
+mod group;
+mod header;
+mod image;
+mod layout;
+mod line;
+mod moment;
+mod placement;
+mod plan;
+mod product;
+mod record;
+mod satellites;
+mod ten_bits;
+mod trailer;
+mod window;
+mod write;
+
+pub use calibration::{COUNTS, Coefficients, Quantity};
+pub use channel::Channel;
+pub use conversion::{Conversion, Variable};
+pub use geometry::{Grid, Projection};
+pub use header::Header;
+pub use image::Image;
+pub use line::Line;
+pub use moment::Moment;
+pub use plan::{Region, RowSpans};
+pub use trailer::Scan;
+pub use window::Window;
+pub use write::LineFailure;

@@ -1,0 +1,180 @@
+//! Images in EUMETSAT's native format, written to Zarr.
+
+use crate::corpus::object;
+use crate::nat::{DATA, file};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use swath_convert::nat::{Channel, Conversion, Header, LineFailure, Quantity};
+use swath_convert::{DamageKind, Error, ErrorKind, WritePlanOptions};
+use swath_ioengine::{Engine, MemoryMedium};
+use swath_zarr_front::{Array, ArrayData, Group, Selection, Store};
+
+fn planned(files: &[Vec<u8>], quantity: Quantity, channels: &[Channel]) -> Result<Conversion, Error> {
+    let headers = files.iter().map(|bytes| Header::of_bytes(bytes)).collect::<Result<_, _>>()?;
+    Conversion::new(headers, quantity, channels)
+}
+
+fn written(
+    files: &[Vec<u8>],
+    quantity: Quantity,
+    channels: &[Channel],
+    options: &WritePlanOptions<'_>,
+) -> Result<(Store, Vec<LineFailure>), Error> {
+    let objects: Vec<_> = files.iter().map(|bytes| object(bytes.clone())).collect();
+    let store = Store::memory(&MemoryMedium::new());
+    let conversion = planned(files, quantity, channels)?;
+    let failures = conversion.write(&Engine::global(), &objects, &store, options)?;
+    Ok((store, failures))
+}
+
+fn read(store: &Store, path: &str) -> ArrayData {
+    Array::open_in(store, path).unwrap().read(&Selection::all()).unwrap()
+}
+
+/// The same file a quarter of an hour later: by the planned times of its header.
+fn later(mut bytes: Vec<u8>) -> Vec<u8> {
+    for at in [60_135, 60_155] {
+        let at = 5114 + 38 + at + 2;
+        let time = u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()) + 900_000;
+        bytes[at..at + 4].copy_from_slice(&time.to_be_bytes());
+    }
+    bytes
+}
+
+/// Counts of a channel as they are read from the file.
+fn counts(bytes: &[u8], channel: Channel) -> Vec<u16> {
+    let header = Header::of_bytes(bytes).unwrap();
+    let object = object(bytes.to_vec());
+    header.read_region(&Engine::global(), &object, &header.whole(channel)).unwrap().counts
+}
+
+#[test]
+fn files_are_written_along_time() {
+    let mut damaged = later(file("part"));
+    // The line's packet of the third channel, in the second record from the south: row 6.
+    let at = DATA + 3 * 90 + 3 * 135 + 2 * 90 + 18;
+    damaged[at..at + 4].fill(0);
+    let files = [damaged, file("part")];
+    let done = AtomicUsize::new(0);
+    let count = |number: usize| {
+        done.fetch_max(number, Ordering::Relaxed);
+    };
+    let options = WritePlanOptions { progress: Some(&count), interrupt: None };
+    let (store, failures) = written(&files, Quantity::Counts, &[], &options).unwrap();
+    assert_eq!(done.into_inner(), 2);
+    assert_eq!(failures.len(), 1);
+    assert_eq!((failures[0].file, failures[0].channel, failures[0].row), (0, Channel::Ir108, 6));
+    assert_eq!(failures[0].damage.kind, DamageKind::Corrupt);
+
+    let time = read(&store, "time").as_slice::<i64>().unwrap().to_vec();
+    assert_eq!(time, [1_610_625_600, 1_610_626_500]);
+    let found = read(&store, "counts");
+    assert_eq!(found.shape(), [2, 3, 8, 20]);
+    let channels = [Channel::Vis006, Channel::Ir039, Channel::Ir108];
+    let wanted: Vec<u16> = [&files[1], &files[0]]
+        .into_iter()
+        .flat_map(|bytes| channels.into_iter().flat_map(|channel| counts(bytes, channel)))
+        .collect();
+    assert_eq!(found.as_slice::<u16>().unwrap(), wanted);
+    let broad = read(&store, "counts_hrv");
+    assert_eq!(broad.shape(), [2, 24, 56]);
+    let wanted: Vec<u16> =
+        [&files[1], &files[0]].into_iter().flat_map(|bytes| counts(bytes, Channel::Hrv)).collect();
+    assert_eq!(broad.as_slice::<u16>().unwrap(), wanted);
+
+    let validity = read(&store, "line_validity");
+    assert_eq!(validity.shape(), [2, 3, 8]);
+    let flags = validity.as_slice::<u8>().unwrap();
+    let lost: Vec<usize> = (0..48).filter(|line| flags[*line] != 1).collect();
+    assert_eq!((lost, flags[46]), (vec![46], 255));
+    let acquired = read(&store, "acquisition_time_hrv");
+    assert_eq!(acquired.shape(), [2, 24]);
+    assert!(
+        acquired
+            .as_slice::<i64>()
+            .unwrap()
+            .iter()
+            .all(|time| (1_610_625_600_000..1_610_626_500_000).contains(time))
+    );
+    let names = Group::open_in(&store, "").unwrap().names().unwrap();
+    for name in
+        ["x", "y", "x_hrv", "y_hrv", "geostationary", "channel", "wavelength", "scan_start", "satellite"]
+    {
+        assert!(names.iter().any(|found| found == name), "{name} of {names:?}");
+    }
+    let slopes = read(&store, "calibration_slope");
+    assert_eq!(slopes.as_slice::<f64>().unwrap()[..3], [0.0236, 0.00366, 0.2053]);
+    let gsics = read(&store, "gsics_slope").as_slice::<f64>().unwrap().to_vec();
+    assert!(gsics[0].is_nan() && (gsics[2] - 0.2071).abs() < 1e-6, "{gsics:?}");
+}
+
+#[test]
+fn calibrated_channels_are_grouped_by_their_units() {
+    let files = [file("part")];
+    let options = WritePlanOptions::default();
+    let (store, _) = written(&files, Quantity::ReflectanceOrTemperature, &[], &options).unwrap();
+    let header = Header::of_bytes(&files[0]).unwrap();
+    let shapes = ["reflectance", "brightness_temperature", "reflectance_hrv"]
+        .map(|name| read(&store, name).shape().to_vec());
+    assert_eq!(shapes, [vec![1, 1, 8, 20], vec![1, 2, 8, 20], vec![1, 24, 56]]);
+    let table = header.calibrated(Channel::Ir039, Quantity::ReflectanceOrTemperature).unwrap();
+    let wanted: Vec<u32> =
+        counts(&files[0], Channel::Ir039).iter().map(|count| table[usize::from(*count)].to_bits()).collect();
+    let found = read(&store, "brightness_temperature");
+    let found: Vec<u32> =
+        found.as_slice::<f32>().unwrap()[..160].iter().map(|value| value.to_bits()).collect();
+    assert_eq!(found, wanted);
+    let (store, _) = written(&files, Quantity::Radiance, &[Channel::Ir108], &options).unwrap();
+    assert_eq!(read(&store, "radiance").shape(), [1, 1, 8, 20]);
+    assert!(Array::open_in(&store, "radiance_hrv").is_err());
+}
+
+/// Wide lines are cut into chunks, and the broad channel's windows lie where they were on the disc.
+#[test]
+fn windows_of_the_whole_width_are_placed() {
+    let files = [file("split")];
+    let (store, failures) = written(&files, Quantity::Counts, &[], &WritePlanOptions::default()).unwrap();
+    assert_eq!(failures, []);
+    let found = read(&store, "counts_hrv");
+    assert_eq!(found.shape(), [1, 9, 11_136]);
+    assert_eq!(found.as_slice::<u16>().unwrap(), counts(&files[0], Channel::Hrv));
+    let row = |row: usize| &found.as_slice::<u16>().unwrap()[row * 11_136..][..11_136];
+    // Columns from the west: the upper window in the three northern rows, the lower one below.
+    for (number, window) in [(0, 2268..7836), (2, 2268..7836), (3, 3608..9176), (8, 3608..9176)] {
+        let filled: Vec<usize> = (0..11_136).filter(|column| row(number)[*column] != 0).collect();
+        assert_eq!((filled[0], filled[filled.len() - 1] + 1), (window.start, window.end), "row {number}");
+    }
+}
+
+#[test]
+fn truncated_files_are_written_as_far_as_they_go() {
+    let whole = file("part");
+    let cut = whole[..DATA + 3 * (3 * 90 + 3 * 135) + 100].to_vec();
+    let (store, failures) = written(&[cut], Quantity::Counts, &[], &WritePlanOptions::default()).unwrap();
+    // Five of eight records are not whole, each with three channels and three lines of the broad one.
+    assert_eq!(failures.len(), 5 * 6);
+    assert!(failures.iter().all(|failure| failure.damage.kind == DamageKind::Truncated));
+    let wanted: Vec<u16> = counts(&whole, Channel::Vis006);
+    let found = read(&store, "counts");
+    assert_eq!(found.as_slice::<u16>().unwrap()[100..160], wanted[100..160]);
+    assert!(found.as_slice::<u16>().unwrap()[..100].iter().all(|count| *count == 0));
+}
+
+#[test]
+fn what_makes_no_one_group_is_refused() {
+    let told = |files: &[Vec<u8>], channels: &[Channel]| {
+        planned(files, Quantity::Counts, channels).map(|_| ()).unwrap_err().to_string()
+    };
+    let same = told(&[file("part"), file("part")], &[]);
+    assert_eq!(same, "not supported: two files of one time, 1610625600 seconds since 1970: 0 and 1");
+    let other = told(&[file("part"), file("old")], &[]);
+    assert!(other.contains("another projection"), "{other}");
+    let mut moved = later(file("part"));
+    moved[3674 + 80 * 10 + 30..][..4].copy_from_slice(b"1002");
+    assert!(told(&[file("part"), moved], &[]).contains("another part of the disc"));
+    assert!(told(&[file("old")], &[Channel::Hrv]).contains("no file has the channel HRV"));
+    assert!(told(&[], &[]).contains("no files"));
+    let stop = || true;
+    let options = WritePlanOptions { progress: None, interrupt: Some(&stop) };
+    let error = written(&[file("part")], Quantity::Counts, &[], &options).map(|_| ()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+}
