@@ -1,6 +1,7 @@
 //! `swath convert FILES... TARGET`: the fields of GRIB files as Zarr groups.
 
 use crate::convert::scanned;
+use crate::convert_nat::{self, NatArguments};
 use crate::convert_options::{LayoutArguments, journal_folder, parse_piece};
 use crate::convert_plan;
 use crate::interrupt::Interrupt;
@@ -21,7 +22,7 @@ use swath::ioengine::{Engine, ObjectRef, storage_len};
 /// The arguments of a conversion.
 #[derive(clap::Args)]
 pub(crate) struct WriteArguments {
-    /// GRIB files of edition 1 or 2, paths or URLs, and last the Zarr group to be made: a new directory, or a URL. With --resume
+    /// GRIB files of edition 1 or 2, or .nat files of SEVIRI, paths or URLs, and last the Zarr group to be made: a new directory, or a URL. With --resume
     /// the target alone, with --piece a plan and the target.
     #[arg(required = true, num_args = 1.., value_names = ["FILES", "TARGET"])]
     paths: Vec<PathBuf>,
@@ -42,6 +43,8 @@ pub(crate) struct WriteArguments {
     strict: bool,
     #[command(flatten)]
     layout: LayoutArguments,
+    #[command(flatten)]
+    nat: NatArguments,
     #[command(flatten)]
     url: UrlArguments,
 }
@@ -69,6 +72,11 @@ fn convert(
 ) -> anyhow::Result<Verdict> {
     let names: Vec<String> = files.iter().map(|file| absolute(file)).collect();
     let opened = open(arguments, &names)?;
+    if convert_nat::is_for(&names)? {
+        let target =
+            convert_nat::Target { path: target, url: &arguments.url, is_plan: arguments.plan.is_some() };
+        return convert_nat::run(&arguments.nat, (&names, &opened), &target, interrupt, out);
+    }
     let found = scanned(&opened, interrupt)?;
     let (sources, mut damages) = sources(files, found, out)?;
     let planned_files = names.into_iter().zip(&opened).map(|(name, object)| identity(name, object));
@@ -199,6 +207,14 @@ fn identity(name: String, object: &ObjectRef) -> anyhow::Result<PlannedFile> {
 }
 
 /// The store of a target, a directory that is made where it is not there.
+/// The store that is to be written: a directory that is not there yet, or a URL.
+pub(crate) fn new_store(target: &Path, url: &UrlArguments) -> anyhow::Result<Store> {
+    match Place::either(target, url)? {
+        Place::Directory(path) if path.exists() => bail!("{}: there is something already", path.display()),
+        place => store(&place),
+    }
+}
+
 fn store(target: &Place) -> anyhow::Result<Store> {
     match target {
         Place::Directory(path) => Ok(Store::create_directory(path)?),

@@ -17,6 +17,7 @@ mod bench_run;
 mod calibrate;
 mod cf_time;
 mod convert;
+mod convert_nat;
 mod convert_options;
 mod convert_plan;
 mod convert_write;

@@ -32,6 +32,7 @@ mod grib;
 mod hdf5;
 pub mod nat;
 mod parameters;
+#[cfg(feature = "hdf5")]
 mod references;
 mod scan;
 mod unpack;
@@ -49,6 +50,7 @@ pub use grib::{
 };
 #[cfg(feature = "hdf5")]
 pub use hdf5::{Interrupt, hdf5_references};
+#[cfg(feature = "hdf5")]
 pub use references::{LeftOut, References};
 pub use scan::{ScanOptions, record, scan};
 pub use unpack::{FieldBytes, Sample, read_field, unpack};

@@ -6,6 +6,7 @@ mod bench;
 mod calibrate;
 mod convert;
 mod convert_killed;
+mod convert_nat;
 mod copy;
 mod diff;
 mod info;

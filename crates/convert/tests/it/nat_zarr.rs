@@ -58,7 +58,7 @@ fn files_are_written_along_time() {
     let count = |number: usize| {
         done.fetch_max(number, Ordering::Relaxed);
     };
-    let options = WritePlanOptions { progress: Some(&count), interrupt: None };
+    let options = WritePlanOptions { progress: Some(&count), ..WritePlanOptions::default() };
     let (store, failures) = written(&files, Quantity::Counts, &[], &options).unwrap();
     assert_eq!(done.into_inner(), 2);
     assert_eq!(failures.len(), 1);
@@ -174,7 +174,7 @@ fn what_makes_no_one_group_is_refused() {
     assert!(told(&[file("old")], &[Channel::Hrv]).contains("no file has the channel HRV"));
     assert!(told(&[], &[]).contains("no files"));
     let stop = || true;
-    let options = WritePlanOptions { progress: None, interrupt: Some(&stop) };
+    let options = WritePlanOptions { interrupt: Some(&stop), ..WritePlanOptions::default() };
     let error = written(&[file("part")], Quantity::Counts, &[], &options).map(|_| ()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);
 }

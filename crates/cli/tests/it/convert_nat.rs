@@ -1,0 +1,91 @@
+//! `swath convert` of .nat files.
+
+use crate::swath::run;
+use std::path::Path;
+
+/// Bytes before the first record, and of a record: one packet of eight pixels.
+const DATA: usize = 450_400;
+const RECORD: usize = 65 + 10;
+
+/// A file of IR_108, with four lines of eight pixels which are all `count`.
+fn image(count: u8) -> Vec<u8> {
+    let mut file = vec![0; DATA + 4 * RECORD + 380_363];
+    let mut put = |at: usize, octets: &[u8]| file[at..at + octets.len()].copy_from_slice(octets);
+    put(0, b"FormatName                  : NATIVE");
+    for (entry, value) in
+        [(9, "--------X---"), (10, "2001"), (11, "2004"), (12, "101"), (13, "108"), (14, "4")]
+    {
+        put(3674 + 80 * entry + 30, value.as_bytes());
+    }
+    let header = 5114 + 38;
+    put(header + 1, &324u16.to_be_bytes());
+    for (at, minutes) in [(60_135, 0u32), (60_155, 15)] {
+        put(header + at, &23_024u16.to_be_bytes());
+        put(header + at + 2, &(43_200_000 + minutes * 60_000).to_be_bytes());
+    }
+    put(header + 386_893, &[1]);
+    for (grid, step) in [(386_898, 3.0f32), (386_915, 1.0)] {
+        put(header + grid + 8, &[step.to_be_bytes(), step.to_be_bytes()].concat());
+        put(header + grid + 16, &[2]);
+    }
+    put(header + 386_982, &[2; 12]);
+    for channel in 0..12 {
+        put(header + 387_066 + channel * 16, &[0.2f64.to_be_bytes(), (-10.2f64).to_be_bytes()].concat());
+    }
+    put(header + 408_145, &[2]);
+    for (place, radius) in [6378.169f64, 6356.5838, 6356.5838].into_iter().enumerate() {
+        put(header + 408_146 + place * 8, &radius.to_be_bytes());
+    }
+    for line in 0..4u32 {
+        let at = DATA + line as usize * RECORD;
+        put(at + 18, &(16u32 + 27 + 10 - 1).to_be_bytes());
+        put(at + 51, &(2001 + line).to_be_bytes());
+        put(at + 55, &[9]);
+        put(at + 62, &[1, 1, 1]);
+        let word = (0..4).fold(0u64, |word, _| word << 10 | u64::from(count));
+        put(at + 65, &word.to_be_bytes()[3..].repeat(2));
+    }
+    file
+}
+
+fn put(folder: &Path, name: &str, bytes: &[u8]) {
+    std::fs::write(folder.join(name), bytes).unwrap();
+}
+
+#[test]
+fn an_image_is_written_and_read() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "a.nat", &image(200));
+    let text = run(folder.path(), &["convert", "--plan", "a.nat", "out.zarr"]).text();
+    assert_eq!(text, "counts (time 1, channel 1, y 4, x 8) uint16: IR_108\n");
+    let text = run(folder.path(), &["convert", "a.nat", "out.zarr"]).text();
+    assert_eq!(text, "1 images in 1 variables, 0 damages\n");
+    let read = ["stats", "out.zarr/counts", "--json"];
+    let stats = run(folder.path(), &read).text();
+    assert!(stats.contains("200"), "{stats}");
+    let calibrated =
+        ["convert", "--calibrate", "reflectance-or-temperature", "--channels", "ir108", "a.nat", "bt.zarr"];
+    assert_eq!(run(folder.path(), &calibrated).text(), "1 images in 1 variables, 0 damages\n");
+    assert!(run(folder.path(), &["info", "bt.zarr"]).text().contains("brightness_temperature"));
+}
+
+#[test]
+fn damages_are_told_and_make_the_exit_code_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = image(7);
+    bytes[DATA + RECORD + 55] = 3;
+    put(folder.path(), "a.nat", &bytes);
+    put(folder.path(), "b.nat", b"GRIB");
+    let output = run(folder.path(), &["convert", "a.nat", "b.nat", "out.zarr"]).found();
+    let lines: Vec<&str> = output.lines().collect();
+    assert_eq!(lines.len(), 3, "{output}");
+    assert!(lines[0].starts_with("not written: b.nat: "), "{output}");
+    assert!(
+        lines[1].starts_with("not written: a.nat: row 2 of IR_108: 75 bytes at 450475: corrupt: "),
+        "{output}"
+    );
+    assert_eq!(lines[2], "1 images in 1 variables, 2 damages");
+    put(folder.path(), "c.grib", b"GRIB");
+    let refused = run(folder.path(), &["convert", "a.nat", "c.grib", "other.zarr"]).error(1);
+    assert!(refused.contains("1 of 2 files are .nat files"), "{refused}");
+}
