@@ -102,14 +102,44 @@ pub(crate) fn waited<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Signalled) -> T + Send,
 ) -> PyResult<Waited<T>> {
+    waited_until(py, interrupted, work)
+}
+
+/// [`waited`] on a thread that Python gives no signals to: its waits end where Python ends, and it does not want the GIL to find
+/// out, which another thread may hold for long.
+///
+/// # Errors
+///
+/// As [`waited`].
+pub(crate) fn waited_apart<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&Signalled) -> T + Send,
+) -> PyResult<Waited<T>> {
+    waited_until(py, is_ended, work)
+}
+
+fn waited_until<T: Send>(
+    py: Python<'_>,
+    is_interrupted: fn(&Signalled) -> bool,
+    work: impl FnOnce(&Signalled) -> T + Send,
+) -> PyResult<Waited<T>> {
     let section = Section::enter()?;
     let (done, signalled) = py.detach(|| {
         let signalled = Rc::new(Signalled::default());
         let asked = Rc::clone(&signalled);
-        let done = interruptible(Rc::new(move || interrupted(&asked)), || work(&signalled));
+        let done = interruptible(Rc::new(move || is_interrupted(&asked)), || work(&signalled));
         (done, signalled.take())
     });
     Ok(Waited { done, signalled, section })
+}
+
+/// Whether a wait without the GIL is to end because Python ends; that is then put into `signalled`.
+pub(crate) fn is_ended(signalled: &Signalled) -> bool {
+    let is_ended = is_ending();
+    if is_ended {
+        *signalled.borrow_mut() = Some(exit());
+    }
+    is_ended
 }
 
 /// Whether a wait without the GIL is to end: for a signal, which Python handles on its main thread and whose exception is
@@ -118,8 +148,7 @@ pub(crate) fn interrupted(signalled: &Signalled) -> bool {
     if signalled.borrow().is_some() {
         return true;
     }
-    if is_ending() {
-        *signalled.borrow_mut() = Some(exit());
+    if is_ended(signalled) {
         return true;
     }
     let checked = Python::attach(|py| {

@@ -32,8 +32,10 @@ mod index_list;
 mod indexers;
 mod info;
 mod interpreter;
+mod joint_read;
 mod json;
 mod key_store;
+mod landing;
 mod location;
 mod logs;
 mod open;
@@ -89,7 +91,11 @@ mod module {
     #[pymodule_export]
     use crate::interpreter::end;
     #[pymodule_export]
+    use crate::joint_read::read_arrays;
+    #[pymodule_export]
     use crate::key_store::KeyStore;
+    #[pymodule_export]
+    use crate::landing::Landing;
     #[pymodule_export]
     use crate::open::{open, open_array, open_group, reopen, reopen_url};
     #[pymodule_export]

@@ -339,7 +339,12 @@ fn done(control: &Control, total: u64) -> u64 {
 }
 
 /// The shape of a selection's result.
-fn output_shape(py: Python<'_>, opened: &Opened, plan: &ReadPlan<'_>, number: usize) -> PyResult<Vec<usize>> {
+pub(crate) fn output_shape(
+    py: Python<'_>,
+    opened: &Opened,
+    plan: &ReadPlan<'_>,
+    number: usize,
+) -> PyResult<Vec<usize>> {
     let shape = plan.shape(number).into_iter().map(usize::try_from).collect::<Result<Vec<_>, _>>();
     shape.map_err(|_| {
         let message = "the result is larger than this machine can address";

@@ -10,7 +10,9 @@ import weakref
 import numpy as np
 import pytest
 import swath
+import zarr
 from swath import train
+from swath._swath import Landing, _read_arrays
 from swath.train.ahead import ahead
 
 
@@ -28,7 +30,7 @@ class Big:
 
 
 def test_what_was_given_is_not_held():
-    results = ahead(lambda number: Big(), range(5), 2)
+    results = ahead(lambda number, flight: Big(), range(5), 2)
     given = next(results)
     gone = weakref.ref(given)
     del given
@@ -48,7 +50,7 @@ def test_work_ends_where_a_reading_thread_collects_it():
     """A loop that only its own threads know of is closed by one of them, which cannot wait for itself."""
     holders, errors = [], []
 
-    def work(number):
+    def work(number, flight):
         if number == 2:
             started.wait(30)
             holders.clear()
@@ -72,8 +74,89 @@ def test_work_ends_where_a_reading_thread_collects_it():
     assert closed() is None and not errors and not is_reading()
 
 
+@pytest.fixture
+def stored(tmp_path):
+    """Two arrays of swath's, and what they hold."""
+    values = np.arange(60.0).reshape(6, 10)
+    for name in "ab":
+        zarr.create_array(tmp_path / name, data=values, chunks=(2, 5))
+    return [swath.open_array(tmp_path / name) for name in "ab"], values
+
+
+def test_a_batch_comes_before_its_thread_has_the_gil(stored):
+    """What was read can be had while the thread that read it is kept from saying so."""
+    (array, _), values = stored
+    through, timed_out = threading.Event(), []
+
+    def work(number, flight):
+        out = np.empty((1, 10))
+        _read_arrays([(array, [(number,)], out, {}, "")], 0, flight.announce((number, out)))
+        timed_out.append(not through.wait(60))
+        return number, out
+
+    results = ahead(work, range(4), 2)
+    for wanted in range(2):
+        number, out = next(results)
+        assert number == wanted
+        np.testing.assert_array_equal(out[0], values[number])
+        if wanted == 0:
+            assert not timed_out
+            through.set()
+    assert [number for number, _ in results] == [2, 3]
+    assert timed_out == [False] * 4
+
+
+def test_an_error_is_no_landing(stored):
+    (array, _), _ = stored
+
+    def work(number, flight):
+        out = np.empty((1, 10))
+        landing = flight.announce("wrong")
+        _read_arrays([(array, [(9 * number,)], out, {}, f"number {number}")], 0, landing)
+        return number
+
+    results = ahead(work, range(3), 2)
+    assert next(results) in ("wrong", 0)
+    with pytest.raises(swath.OutOfBoundsError) as raised:
+        next(results)
+    assert raised.value.__notes__ == ["number 1"]
+    assert not is_reading()
+
+
+def test_arrays_are_read_together(stored):
+    (first, second), values = stored
+    for landing in (None, Landing()):
+        one, two = np.empty((2, 3, 10), "f4"), np.empty((1, 6))
+        reads = [
+            (first, [slice(0, 3), slice(2, 5)], one, {"dtype": "f4", "mean": 1.0}, "first"),
+            (second, [(slice(None), [7])], two[..., None], {"by": "orthogonal"}, "second"),
+        ]
+        thread = threading.Thread(target=_read_arrays, args=(reads, -5, landing))
+        thread.start()
+        if landing is not None:
+            assert landing.wait() and landing.wait()
+        thread.join()
+        np.testing.assert_array_equal(one, np.stack([values[0:3], values[2:5]]).astype("f4") - 1)
+        np.testing.assert_array_equal(two[0], values[:, 7])
+    _read_arrays([], 0)
+    for indexes, out, message in (
+        ([0, slice(2)], np.empty((2, 10)), "equal shapes"),
+        ([0, 1], np.empty((2, 9)), "shape"),
+        ([0, 1], np.empty((2, 10), "f4"), "dtype"),
+    ):
+        with pytest.raises(swath.InvalidError, match=message) as raised:
+            _read_arrays([(first, [0], np.empty((1, 10)), {}, "a"), (second, indexes, out, {}, "b")], 0)
+        assert raised.value.__notes__ == ["b"]
+
+
+def test_a_landing_ends_once():
+    landing = Landing()
+    landing.end()
+    assert not landing.wait()
+
+
 def test_errors_of_threads_come_in_their_place():
-    def work(number):
+    def work(number, flight):
         if number == 3:
             raise swath.CorruptError("broken")
         return number

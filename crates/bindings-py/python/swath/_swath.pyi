@@ -1161,6 +1161,17 @@ class Awaited:
         """End the reads: what is delivered then is the error of that."""
 
 @final
+class Landing:
+    """What a thread that reads ahead tells who waits for it, at once and without the GIL."""
+
+    def __new__(cls) -> Landing: ...
+    def end(self) -> None:
+        """Say that nothing more will land."""
+
+    def wait(self) -> bool:
+        """Wait until all was read, or nothing more will land; true where all was read."""
+
+@final
 class QuickReads:
     """Batches of one array in a local store, each of which is one box and fills a small output.
 
@@ -1644,6 +1655,16 @@ def _flush_caches() -> None:
 
 def _option_name(name: str) -> str:
     """Return the name that an option has among all its spellings; the name itself where none is known."""
+
+def _read_arrays(
+    reads: list[tuple[Array, Iterable[Index], npt.NDArray[Any], dict[str, Any], str]],
+    priority: int,
+    landing: Landing | None = None,
+) -> None:
+    """Read several arrays at once, each as `read_many` with `out`; the first error is raised, with its note.
+
+    With a landing it must not be called on the main thread, whose signals it then does not look at.
+    """
 
 def _set_file_access(way: str | None) -> None:
     """Say how files are read from now on, for `swath.set_file_access`."""

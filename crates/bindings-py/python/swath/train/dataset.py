@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from swath._swath import Landing
 from swath.errors import InvalidError
 from swath.train.arrays import AxisIndex, Draws, Flags, Positions, Values
 from swath.train.axis import Axis
@@ -17,7 +19,7 @@ from swath.train.counter import key_of, stream, uniform
 from swath.train.crop import Crop
 from swath.train.memory import NewArrays, Outputs
 from swath.train.patch import Patch
-from swath.train.reading import read_samples, withhold
+from swath.train.reading import Read, read_all, withhold
 from swath.train.sources import Source
 from swath.train.space import OriginGroup, Space
 from swath.train.splits import Splits
@@ -188,9 +190,15 @@ class Dataset:
         }
 
     def read(
-        self, samples: Samples, seed: int, epoch: int, outputs: Mapping[str, Outputs] | None = None
+        self,
+        samples: Samples,
+        seed: int,
+        epoch: int,
+        outputs: Mapping[str, Outputs] | None = None,
+        place: int = 0,
+        begun: Callable[[Batch], Landing] | None = None,
     ) -> Batch:
-        """Read samples, each source at once.
+        """Read samples, all sources at once.
 
         Parameters
         ----------
@@ -200,6 +208,11 @@ class Dataset:
             What dropout is drawn by.
         outputs : mapping of str to Outputs, optional
             Where to, by source; new NumPy arrays by default.
+        place : int, default 0
+            How many batches are wanted before this one.
+        begun : callable, optional
+            Called with the batch before it is read, where nothing is done to it later; what it returns is
+            told once all was read.
 
         Raises
         ------
@@ -207,19 +220,21 @@ class Dataset:
             Something could not be read: as `swath.Array.read_many`; a note names the source.
         """
         batch = Batch({}, samples)
+        reads = []
         for name, indexes in self.plan(samples, seed, epoch).items():
             source = self.sources[name]
             output = NewArrays() if outputs is None else outputs[name]
             array, batch[name] = output.take(
                 (len(samples), *source.sample_shape), np.dtype(source.decoding.dtype)
             )
-            try:
-                read_samples(source, indexes, array)
-            except Exception as error:
-                error.add_note(f"while reading {len(indexes)} samples of the source {name!r}")
-                raise
-            absent = source.absent(samples.origins, _draws(name, samples, seed, epoch))
-            withhold(array, absent, source.decoding.fill)
+            reads.append(Read(name, source, indexes, array))
+        absent = [
+            read.source.absent(samples.origins, _draws(read.name, samples, seed, epoch)) for read in reads
+        ]
+        is_last = begun is not None and not any(absent)
+        read_all(reads, place, partial(begun, batch) if begun is not None and is_last else None)
+        for read, flags in zip(reads, absent, strict=True):
+            withhold(read.out, flags, read.source.decoding.fill)
         return batch
 
 

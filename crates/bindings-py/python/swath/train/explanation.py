@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 from typing import Any
@@ -14,11 +14,13 @@ from swath.errors import InvalidError
 from swath.train.arrays import AxisIndex, Positions
 from swath.train.counter import key_of
 from swath.train.dataset import Dataset
+from swath.train.joined import Joined
 from swath.train.labelled import is_labelled
 from swath.train.medium import Medium, medium_of
 from swath.train.permutation import Permutation
 from swath.train.sources import Source
 from swath.train.suited import Layout, suited
+from swath.train.view import View
 
 type Index = tuple[AxisIndex, ...]
 
@@ -79,6 +81,11 @@ class Explanation(Mapping[str, SourceCost]):
     decodes_samples_per_s: float
 
     @property
+    def evaluated(self) -> int:
+        """How many sources xarray evaluates for each batch, of dask's arrays or other computed ones."""
+        return sum(cost.is_evaluated for cost in self.sources.values())
+
+    @property
     def samples_per_s(self) -> float:
         """Samples a second that can be expected."""
         return min(self.reads_samples_per_s, self.decodes_samples_per_s)
@@ -107,7 +114,8 @@ class Explanation(Mapping[str, SourceCost]):
                 f"{cost.layout} would suit" + ("; evaluated by xarray" if cost.is_evaluated else "")
             )
         rates = f"{self.samples_per_s:.3g} samples/s from {self.medium.name}, bound by {self.bound_by}"
-        return "\n".join([*lines, f"expected: {rates}"])
+        evaluated = f"; {self.evaluated} of {len(self)} sources evaluated by xarray" if self.evaluated else ""
+        return "\n".join([*lines, f"expected: {rates}{evaluated}"])
 
 
 def explain(
@@ -173,29 +181,50 @@ def explained(
 
 
 def _cost(source: Source, batches: Sequence[list[Index]], medium: Medium) -> SourceCost:
-    array: Any = source.array
-    chunks, shards = source.chunks, source.objects
-    size = np.dtype(array.dtype).itemsize
     wanted = read = counted = objects = count = 0
     for indexes in batches:
         count += len(indexes)
-        touched, held = set(), set()
-        for index in indexes:
-            along = [_positions(entry, extent) for entry, extent in zip(index, array.shape, strict=True)]
+        touched: set[tuple[int, ...]] = set()
+        held: set[tuple[int, ...]] = set()
+        for part, stored, index in _stored(source, indexes):
+            size = np.dtype(stored.array.dtype).itemsize
+            along = [
+                _positions(entry, extent) for entry, extent in zip(index, stored.array.shape, strict=True)
+            ]
             wanted += prod(len(positions) for positions in along) * size
-            touched |= _touched(along, chunks)
-            held |= _touched(along, shards)
+            chunks = {(part, *cell) for cell in _touched(along, stored.chunks)}
+            read += len(chunks - touched) * prod(stored.chunks) * size
+            touched |= chunks
+            held |= {(part, *cell) for cell in _touched(along, stored.objects)}
         counted += len(touched)
         objects += len(held)
-        read += len(touched) * prod(chunks) * size
     return SourceCost(
         wanted / count,
         read / count,
         counted / count,
         objects / count,
         suited(source, medium),
-        is_labelled(array),
+        _is_evaluated(source),
     )
+
+
+def _stored(source: Source, indexes: Sequence[Index]) -> Iterator[tuple[int, Source, Index]]:
+    """Give the stored arrays that indexes of a source are of: which of joined ones, and the index of each."""
+    array: Any = source.array
+    for index in indexes:
+        if isinstance(array, View):
+            yield 0, replace(source, array=array.array), array.indexed(index)
+        elif isinstance(array, Joined):
+            for piece in array.pieces(index):
+                ((_, stored, within),) = _stored(array.parts[piece.part], [piece.index])
+                yield piece.part, stored, within
+        else:
+            yield 0, source, index
+
+
+def _is_evaluated(source: Source) -> bool:
+    parts = source.array.parts if isinstance(source.array, Joined) else (source,)
+    return any(is_labelled(part.array) for part in parts)
 
 
 def _touched(along: list[Positions], lengths: tuple[int, ...]) -> set[tuple[int, ...]]:

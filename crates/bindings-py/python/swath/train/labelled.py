@@ -18,6 +18,11 @@ def is_labelled(array: Any) -> bool:
     return xarray is not None and isinstance(array, xarray.DataArray)
 
 
+def is_in_memory(array: Any) -> bool:
+    """Whether a DataArray holds a NumPy array."""
+    return isinstance(array.variable._data, np.ndarray)
+
+
 def read_labelled(array: Any, indexes: Sequence[tuple[AxisIndex, ...]]) -> list[Values]:
     """Return what indexes select along each axis by itself, as xarray decodes it.
 

@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from swath._swath import Landing
 from swath.errors import InvalidError, SwathError
-from swath.train.ahead import ahead
+from swath.train.ahead import Flight, ahead
 from swath.train.batch import Batch
 from swath.train.dataset import Dataset
 from swath.train.explanation import DECODED_PER_S, Explanation, explained
@@ -27,6 +28,9 @@ from swath.train.waits import Waits
 
 STATE_VERSION = 1
 ERRORS_KEPT = 100
+
+# Samples, bytes, and the batch or what was made of it.
+type Received = tuple[int, int, Any]
 
 
 class Loader:
@@ -209,14 +213,23 @@ class Loader:
         """Write a page of HTML that shows when the last batches were waited for, and how long waits were."""
         Path(path).write_text(page(self._waits.turns(), self.stats()), encoding="utf-8")
 
-    def _read(self, dataset: Dataset, seed: int, epoch: int, start: int, batch: int) -> tuple[int, int, Any]:
+    def _read(
+        self,
+        dataset: Dataset,
+        seed: int,
+        epoch: int,
+        start: int,
+        batch: int,
+        flight: Flight[Received] | None,
+    ) -> Received:
         positions, padding = self.share.positions(
             len(self.sampler), start, self.batch_size, batch, self.drop_last
         )
         numbers = self.sampler.at(seed, epoch, positions)
         samples = dataset.samples(numbers, positions, padding)
+        begun = None if flight is None or not self._is_plain else partial(_announced, flight)
         try:
-            read = dataset.read(samples, seed, epoch, self._outputs)
+            read = dataset.read(samples, seed, epoch, self._outputs, batch, begun)
         except SwathError:
             if self.on_error == "raise":
                 raise
@@ -228,9 +241,14 @@ class Loader:
                 raise
             self._waits.skipped(len(samples) - len(kept))
             read = dataset.read(samples.taken(kept), seed, epoch, self._outputs)
-        held = 0 if read.samples is None else len(read.samples)
-        size, result = read.nbytes, read if self.transform is None else self.transform(read)
+        held, size, result = _received(read)
+        result = result if self.transform is None else self.transform(result)
         return held, size, result if self._device is None else self._device.send(result)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether nothing is done to a batch once it was read."""
+        return self.transform is None and self._device is None
 
     def _reads(self, dataset: Dataset, seed: int, epoch: int, samples: Any, place: int) -> bool:
         alone = samples.taken(np.array([place]))
@@ -242,6 +260,14 @@ class Loader:
                 self.errors.append((origin, error))
             return False
         return True
+
+
+def _received(batch: Batch) -> Received:
+    return 0 if batch.samples is None else len(batch.samples), batch.nbytes, batch
+
+
+def _announced(flight: Flight[Received], batch: Batch) -> Landing:
+    return flight.announce(_received(batch))
 
 
 def _sampler(sampler: Sampler | str, count: int) -> Sampler:

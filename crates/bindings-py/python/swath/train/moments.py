@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
@@ -94,8 +94,7 @@ def statistics(
     if samples < 1 or len(dataset) == 0:
         raise InvalidError(f"wanted samples to read, found {samples} of {len(dataset)}")
     told = dataset.sources[name]
-    plain = replace(told.decoding, mean=None, std=None, axis=None, fill=None, dtype=np.dtype("f8"))
-    plain_dataset = dataset.of({name: replace(told, decoding=plain)})
+    plain_dataset = dataset.of({name: told.plain()})
     axis, indexes = _axis(told, per)
     chosen = Permutation(len(dataset), key_of(seed)).at(np.arange(min(samples, len(dataset))))
     count, mean, squares = np.zeros(len(indexes)), np.zeros(len(indexes)), np.zeros(len(indexes))

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from warnings import warn
 
 import numpy as np
 import numpy.typing as npt
 
-from swath._swath import Array, Group
+from swath._swath import Array
 from swath.errors import InvalidError
 from swath.train.arrays import AxisIndex, Draws, Flags, Values, as_index
 from swath.train.axis import Axis
 from swath.train.crop import Crop, Refused
 from swath.train.decoding import Decoding, steps_of
-from swath.train.labelled import is_labelled, labelled_chunks, labelled_coordinates
+from swath.train.joined import Joined
+from swath.train.labelled import is_in_memory, is_labelled, labelled_chunks
+from swath.train.resolved import Resolved, Unresolved, resolved
 from swath.train.space import Origins
-from swath.train.times import coordinates
+from swath.train.stored_axes import Coordinates, dims_of
+from swath.train.view import View
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,7 @@ class Source:
 
     Attributes
     ----------
-    array : swath.Array or anything that NumPy's basic indexing reads
+    array : swath.Array, View, Joined or anything that NumPy's basic indexing reads
         Where elements are stored.
     dims : tuple of str
         The name of each axis.
@@ -103,19 +107,37 @@ class Source:
     @property
     def chunks(self) -> tuple[int, ...]:
         """Elements of a chunk along each axis, all where there are none; of xarray's as `objects`."""
+        if isinstance(self.array, Joined):
+            return self.array.parts[0].chunks
         if is_labelled(self.array):
             return labelled_chunks(self.array)
+        if isinstance(self.array, View):
+            return self.array.along(self.array.array.chunks)
         return tuple(getattr(self.array, "chunks", None) or self.array.shape)
 
     @property
     def objects(self) -> tuple[int, ...]:
         """Elements of a stored object along each axis: of a shard, or else of a chunk."""
+        if isinstance(self.array, Joined):
+            return self.array.parts[0].objects
+        if isinstance(self.array, View):
+            stored = self.array.array
+            return self.array.along(stored.shards or stored.chunks)
         return tuple(getattr(self.array, "shards", None) or self.chunks)
 
     def shortened(self, forecast: int) -> Source:
         """Return the source with at most so many steps of its windows behind the origin."""
         crops = {dims: crop.shortened(forecast) for dims, crop in self.crops.items()}
         return replace(self, crops=crops)
+
+    def plain(self) -> Source:
+        """Return the source in float64, decoded, and neither normalised nor filled."""
+        if isinstance(self.array, Joined):
+            array: Any = replace(self.array, parts=tuple(part.plain() for part in self.array.parts))
+        else:
+            array = self.array
+        steps = replace(self.decoding, mean=None, std=None, axis=None, fill=None, dtype=np.dtype("f8"))
+        return replace(self, array=array, decoding=steps)
 
     def _lengths(self) -> list[tuple[str, int]]:
         cropped: dict[str, int | None] = {}
@@ -151,6 +173,7 @@ def source(
     fill: float | None = None,
     dtype: npt.DTypeLike = "float32",
     decode: bool | Mapping[str, Any] = True,
+    concat: str | None = None,
 ) -> Source:
     """Say how samples are cut from an array.
 
@@ -159,8 +182,10 @@ def source(
     store : swath.Group, swath.Array, xarray.Dataset, xarray.DataArray or array
         A group, with `name` the array in it, whose coordinates are the arrays beside it that are named as its
         dimensions are; or the array itself. Of xarray's objects it is what
-        they hold, lazy or not, with their coordinates and as decoded by them. Other arrays are read by
-        NumPy's indexing.
+        they hold, lazy or not, with their coordinates and as decoded by them: where all that was done to
+        a stored array was to select, rename and transpose, swath reads that array, and decodes it on the way.
+        What is of dask or computed is evaluated by xarray for each batch, and warned of. Other arrays are
+        read by NumPy's indexing.
     name : str, optional
         The array's path in the group.
     dims : sequence of str, optional
@@ -185,29 +210,43 @@ def source(
     decode : bool or mapping, default True
         Whether elements are masked and scaled as attributes say (CF); or what is said in place of them:
         `mask`, `valid_range`, `scale`, `offset`.
+    concat : str, optional
+        A dimension along which `store` is not one but a sequence of such stores, one behind the other. Each
+        is decoded as it says itself. xarray's own ``concat`` reads what it joins; this reads nothing.
 
     Raises
     ------
     InvalidError
         Names, coordinates or crops do not fit the array.
     """
-    array: Any = store if name is None else store[name]
+    if concat is not None:
+        options: dict[str, Any] = {
+            "dims": dims, "select": select, "mean": mean, "std": std, "per": per, "fill": fill,
+            "dtype": dtype, "decode": decode,
+        }  # fmt: skip
+        if concat in (select or {}):
+            raise InvalidError(f"wanted positions along other dimensions than {concat}, found select= of it")
+        parts = [(source(part, name, crops={}, **options), _coordinates(part, name)) for part in store]
+        return joined(parts, concat, coords or {}, _by_dims(crops))
+    array = _array(store, name)
     if not hasattr(array, "shape") or not hasattr(array, "dtype"):
         raise InvalidError(f"wanted an array, found {type(array).__name__}: name one of its arrays")
-    names = _dims(array, dims)
+    names = dims_of(array, dims)
     unknown = set(_flat(crops)) | set(select or ()) | ({per} if per else set())
     if unknown - set(names):
         raise InvalidError(
             f"wanted dimensions of {', '.join(names)}, found {', '.join(sorted(unknown - set(names)))}"
         )
-    group = _group_of(store, name)
-    known = {**(labelled_coordinates(array) if is_labelled(array) else {}), **(coords or {})}
+    known = Coordinates(store, name, array, coords)
     axes = {
-        dim: _axis(dim, extent, known, group)
+        dim: known.axis(dim, extent)
         for dim, extent in zip(names, array.shape, strict=True)
         if dim in _flat(crops)
     }
     steps = dict(decode) if isinstance(decode, Mapping) else _steps(array) if decode else {}
+    if is_labelled(array):
+        array, known_steps = _opened(array, np.dtype(dtype), per, is_told=isinstance(decode, Mapping))
+        steps = {**known_steps, **steps}
     decoding = Decoding(
         dtype=np.dtype(dtype),
         mean=_told(mean, per, array, names),
@@ -216,9 +255,79 @@ def source(
         fill=fill,
         **steps,
     )
-    cut = {(dims,) if isinstance(dims, str) else tuple(dims): crop for dims, crop in crops.items()}
+    cut = _by_dims(crops)
     taken = {dim: _taken(dim, entry, array.shape[names.index(dim)]) for dim, entry in (select or {}).items()}
     return Source(array, names, axes, cut, taken, decoding)
+
+
+def _opened(
+    labelled: Any, dtype: np.dtype[Any], per: str | None, *, is_told: bool
+) -> tuple[Any, dict[str, Any]]:
+    """Return what is read in place of a DataArray, and the steps by which xarray decodes it."""
+    if is_in_memory(labelled):
+        return labelled.values, {}
+    found = resolved(labelled.variable)
+    if isinstance(found, Resolved):
+        view = found.view
+        if found.steps and (is_told or dtype.kind != "f"):
+            # These steps come before those that are told, and integers have no NaN.
+            found = Unresolved("what is decoded is decoded once more, or cast to integers")
+        elif per is not None and view.has_repeats(labelled.dims.index(per)):
+            found = Unresolved(f"positions along {per} repeat")
+        else:
+            return (view.array if view.is_whole else view), found.steps
+    warn(f"{labelled.name or 'an array'}: evaluated by xarray for each batch, as {found.why}", stacklevel=3)
+    return labelled, {}
+
+
+def _array(store: Any, name: str | None) -> Any:
+    return store if name is None else store[name]
+
+
+def _coordinates(store: Any, name: str | None) -> Coordinates:
+    return Coordinates(store, name, _array(store, name), None)
+
+
+def _by_dims(crops: Mapping[str | tuple[str, ...], Crop]) -> dict[tuple[str, ...], Crop]:
+    return {(dims,) if isinstance(dims, str) else tuple(dims): crop for dims, crop in crops.items()}
+
+
+def joined(
+    parts: Sequence[tuple[Source, Coordinates]],
+    along: str,
+    told: Mapping[str, npt.ArrayLike],
+    crops: Mapping[tuple[str, ...], Crop],
+) -> Source:
+    """Return one source of several that stand one behind the other along a dimension."""
+    if not parts:
+        raise InvalidError(f"wanted arrays to join along {along}, found none")
+    first = parts[0][0]
+    if along not in first.dims or first.decoding.axis == first.dims.index(along):
+        found = f"{', '.join(first.dims)}, with numbers along {along}" if along in first.dims else first.dims
+        raise InvalidError(f"wanted a dimension to join along, without mean or std, found {found}")
+    array = Joined(tuple(part for part, _ in parts), first.dims.index(along))
+    axes = {}
+    for dim in (dim for dims in crops for dim in dims):
+        each = [
+            known.values(dim, part.array.shape[part.dims.index(dim)]) if dim in part.dims else None
+            for part, known in parts
+        ]
+        values = np.asarray(told[dim]) if dim in told else _agreed(dim, each, is_joined=dim == along)
+        axes[dim] = Axis(np.arange(array.shape[first.dims.index(dim)]) if values is None else values)
+    return Source(array, first.dims, axes, crops, first.select, first.decoding)
+
+
+def _agreed(dim: str, each: Sequence[Values | None], *, is_joined: bool) -> Values | None:
+    known = [values for values in each if values is not None]
+    if not known:
+        return None
+    if len(known) != len(each):
+        raise InvalidError(f"wanted coordinates along {dim} of all arrays or of none, found {len(known)}")
+    if is_joined:
+        return np.concatenate(known)
+    if any(not np.array_equal(values, known[0]) for values in known):
+        raise InvalidError(f"wanted the same coordinates along {dim} of all arrays, found others")
+    return known[0]
 
 
 def _flat(crops: Mapping[str | tuple[str, ...], Crop]) -> list[str]:
@@ -226,45 +335,6 @@ def _flat(crops: Mapping[str | tuple[str, ...], Crop]) -> list[str]:
     if len(set(found)) != len(found):
         raise InvalidError(f"wanted one crop for each axis, found {', '.join(found)}")
     return found
-
-
-def _dims(array: Any, dims: Sequence[str] | None) -> tuple[str, ...]:
-    stored = (
-        dims
-        or (array.dims if is_labelled(array) else None)
-        or getattr(array, "dimension_names", None)
-        or getattr(array, "attrs", {}).get("_ARRAY_DIMENSIONS")
-    )
-    names = tuple(stored or ())
-    if len(names) != len(array.shape) or None in names or len(set(names)) != len(names):
-        raise InvalidError(f"wanted a name for each of {len(array.shape)} axes as dims=, found {names}")
-    return names
-
-
-def _group_of(store: Any, name: str | None) -> Group | None:
-    """Return the group that holds an array, and with it the array's coordinates."""
-    if name is None or not isinstance(store, Group):
-        return None
-    folder, _, _ = name.strip("/").rpartition("/")
-    group = store[folder] if folder else store
-    return group if isinstance(group, Group) else None
-
-
-def _axis(dim: str, extent: int, coords: Mapping[str, npt.ArrayLike], group: Group | None) -> Axis:
-    if dim in coords:
-        axis = Axis(np.asarray(coords[dim]))
-    elif (
-        group is not None
-        and dim in group
-        and isinstance(stored := group[dim], Array)
-        and stored.shape == (extent,)
-    ):
-        axis = Axis(coordinates(stored))
-    else:
-        axis = Axis(np.arange(extent))
-    if len(axis) != extent:
-        raise InvalidError(f"wanted {extent} coordinates along {dim}, found {len(axis)}")
-    return axis
 
 
 def _steps(array: Any) -> dict[str, Any]:
