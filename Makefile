@@ -153,6 +153,7 @@ bench-hooks: $(VENV)/.wheel $(VENV)/.dev-requirements benches/peers/zarrs_python
 
 bench-training: $(VENV)/.wheel $(VENV)/.bench-training-requirements ## race training loaders (installs PyTorch: 5 GB), write docs/performance-training.md
 	cargo build --release --locked --manifest-path benches/Cargo.toml --target-dir benches/target --bin floor
+	cargo build --release --locked --manifest-path benches/cloud/Cargo.toml --target-dir benches/cloud/target --bin cloud-server
 	$(VENV_PYTHON) -m benches.training $(BENCH_FLAGS)
 
 instructions: ## count the hot paths' instructions and compare them with benches/instructions/counts.toml

@@ -18,18 +18,21 @@ PROGRAM = ROOT / "benches" / "cloud" / "target" / "release" / "cloud-server"
 
 @dataclass(frozen=True)
 class Link:
-    """How far away the server is; zero stands for no latency, and for no bound of the rate."""
+    """How far away the server is; zero stands for no latency, no bound of the rate, and no slow requests."""
 
     latency_ms: float = 0.0
     bytes_per_second: int = 0
     throttle_above: int = 0
+    slow_one_in: int = 0
+    slow_ms: float = 0.0
 
     def command(self) -> str:
         """Return the line that sets the link."""
         latency_us = round(self.latency_ms * 1000)
         return (
             f"set latency_us={latency_us} bytes_per_second={self.bytes_per_second} "
-            f"throttle_above={self.throttle_above}"
+            f"throttle_above={self.throttle_above} "
+            f"slow_one_in={self.slow_one_in} slow_us={round(self.slow_ms * 1000)}"
         )
 
 

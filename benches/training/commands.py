@@ -6,26 +6,29 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import swath
 
 from benches.runner import machine
 from benches.runner.registry import ROOT
 from benches.training.cases import TIMES, crops, grid, prepare
+from benches.training.cloud import cloud
 from benches.training.floor import seconds_a_batch
-from benches.training.race import Contender, Row, contenders, once, race
+from benches.training.race import Contender, Row, contenders, once, race, summary
 from benches.training.report import bars, page
 from benches.training.same import same
 
-PASSES, STEPS, BATCHES = 3, 1000, {"grid": 100, "crops": 20}
+PASSES, STEPS, CLOUD_STEPS, BATCHES = 3, 1000, 2000, {"grid": 100, "crops": 20}
 MEMORY_BATCHES = 10_000
+PARTS = ("waits", "cloud", "race", "same", "memory")
 PREFETCH = 2
 # What docs/configuration.md says of an engine that was told nothing.
 ENGINE_BYTES, LANE_BYTES = (256 + 16) << 20, 4 << 20
+KINDS = ("sleeps", "trains", "holds the GIL")
 OWN = Contender("swath", "swath", {"prefetch": PREFETCH})
 
 
@@ -35,61 +38,71 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=ROOT / ".bench", help="folder of the data")
     parser.add_argument("--passes", type=int, default=PASSES)
     parser.add_argument("--steps", type=int, default=STEPS, help="steps of each kind (1000)")
+    parser.add_argument("--cloud-steps", type=int, default=CLOUD_STEPS, help="steps far from a server (2000)")
     parser.add_argument("--batches", type=int, default=MEMORY_BATCHES, help="of the look at memory (10000)")
+    parser.add_argument("--only", help=f"parts of {', '.join(PARTS)}; the others are those of the record")
     parser.add_argument("--quick", action="store_true", help="a tenth of all that: to see that it works")
     parser.add_argument("--prepare", action="store_true", help="write the data, and measure nothing")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="folder of the page")
     parser.add_argument("--record", type=Path, help="the record to write, or, with --report, to report on")
     parser.add_argument("--report", action="store_true", help="measure nothing")
     settings = parser.parse_args()
-    if settings.report and settings.record is None:
-        parser.error("--report needs --record")
+    settings.parts = PARTS if settings.only is None else tuple(settings.only.split(","))
+    if set(settings.parts) - set(PARTS):
+        parser.error(f"wanted parts of {', '.join(PARTS)}, found {settings.only}")
+    if (settings.report or settings.only) and settings.record is None:
+        parser.error("--report and --only need --record")
     return settings
 
 
-def run(settings: argparse.Namespace) -> dict[str, Any]:
-    """Measure everything."""
+def run(settings: argparse.Namespace, known: dict[str, Any]) -> dict[str, Any]:
+    """Measure the parts that are asked for, and keep what is known of the others."""
     share = 10 if settings.quick else 1
     found, started = machine.describe(settings.data), time.monotonic()
-    case = crops(settings.data, 32 * 40)
+    measured: dict[str, Callable[[], dict[str, Any]]] = {
+        "waits": lambda: {
+            "steps": settings.steps // share,
+            "waits": {kind: waits(settings.data, kind, settings.steps // share) for kind in KINDS},
+        },
+        "cloud": lambda: {"cloud": cloud(settings.data, settings.cloud_steps // share)},
+        "race": lambda: raced(settings, share),
+        "same": lambda: {"same": same(settings.data)},
+        "memory": lambda: {"memory": memory(settings.data, settings.batches // share)},
+    }
+    record = known | {
+        "machine": found,
+        "times": TIMES,
+        "batch_bytes": {
+            "grid": grid(settings.data).batch_bytes,
+            "crops": crops(settings.data, 32).batch_bytes,
+        },
+    }
+    for part in settings.parts:
+        record |= measured[part]()
+    return record | {"seconds": time.monotonic() - started}
+
+
+def raced(settings: argparse.Namespace, share: int) -> dict[str, Any]:
+    """Have all loaders give batches as fast as they can."""
+    passes = 1 if settings.quick else settings.passes
     rows = {
-        name: race(
-            contenders(name), settings.data, name, count // share, 1 if settings.quick else settings.passes
-        )
+        name: race(contenders(name), settings.data, name, count // share, passes)
         for name, count in BATCHES.items()
     }
-    read_s, convert_s = seconds_a_batch(case, settings.data, settings.passes)
-    kinds = ("sleeps", "trains", "holds the GIL")
+    read_s, convert_s = seconds_a_batch(crops(settings.data, 32 * 40), settings.data, settings.passes)
     return {
-        "machine": found,
-        "passes": settings.passes,
-        "steps": settings.steps // share,
-        "times": TIMES,
-        "batch_bytes": {"grid": grid(settings.data).batch_bytes, "crops": case.batch_bytes},
+        "passes": passes,
         "rows": {name: [asdict(row) for row in of_case] for name, of_case in rows.items()},
         "floor": {"read_s": read_s, "convert_s": convert_s},
-        "waits": {kind: waits(settings.data, kind, settings.steps // share) for kind in kinds},
-        "same": same(settings.data),
-        "memory": memory(settings.data, settings.batches // share),
-        "seconds": time.monotonic() - started,
     }
 
 
 def waits(data: Path, kind: str, steps: int) -> dict[str, Any]:
     """Have swath's loader feed steps of a kind."""
     found = once(OWN, data, "grid", kind, steps)
-    print(f"step that {kind}: {found.get('error', 'done')}", flush=True)
-    if "error" in found:
-        return found
-    p50, p99, p999 = (float(np.percentile(found["waits"], share)) for share in (50, 99, 99.9))
-    return {
-        "first_s": found["first_s"],
-        "step_s": float(np.median(found["steps"])),
-        "p50_s": p50,
-        "p99_s": p99,
-        "p999_s": p999,
-        "longest_s": max(found["waits"]),
-    }
+    told = summary(found)
+    print(f"step that {kind}: {told}", flush=True)
+    return told
 
 
 def memory(data: Path, batches: int) -> dict[str, Any]:
@@ -120,12 +133,17 @@ def main() -> None:
         prepare(settings.data)
         if settings.prepare:
             return
-        record = run(settings)
+        known = json.loads(settings.record.read_text()) if settings.only and settings.record.exists() else {}
+        record = run(settings, known)
         name = f"training-{record['machine']['date']}-{machine.short_name(record['machine'])}.json"
         path: Path = settings.record or ROOT / "benches" / "records" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(_short(record), indent=1) + "\n")
         print(f"Record: {path}, {record['seconds']:.0f} s, load before {record['machine']['load']}")
+    missing = [key for key in ("waits", "cloud", "rows", "same", "memory") if key not in record]
+    if missing:
+        print(f"no page: {', '.join(missing)} not measured yet")
+        return
     (settings.docs / "performance-training.md").write_text(page(record))
     rows = {case: [Row(**row) for row in of_case] for case, of_case in record["rows"].items()}
     failed = [line[0] for line in bars(record, rows) if line[-1] == "**fail**"]
@@ -135,7 +153,7 @@ def main() -> None:
 
 def _short(record: dict[str, Any]) -> dict[str, Any]:
     """Leave out each single wait: a record is read by people."""
-    for rows in record["rows"].values():
+    for rows in record.get("rows", {}).values():
         for row in rows:
             for one in row["passes"]:
                 one["waits"] = [round(wait, 5) for wait in one["waits"]]

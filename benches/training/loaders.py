@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benches.cloud.readers.location import Location
 from benches.training.cases import VARIABLES, Case, Values
 
 type Batches = Iterator[Any]
@@ -17,7 +19,6 @@ type Settings = Mapping[str, Any]
 
 def swath(case: Case, settings: Settings) -> Batches:
     """Give batches of `swath.train`, read ahead in this process."""
-    import swath
     from swath import train
 
     dims = ("time", "level", "latitude", "longitude")
@@ -31,7 +32,7 @@ def swath(case: Case, settings: Settings) -> Batches:
     }
     normal: dict[str, Any] = {} if case.mean is None else {"mean": case.mean, "std": case.std, "per": "level"}
     sources = {
-        path.name: train.source(swath.open_array(path), dims=dims, crops=crops, **normal)
+        path.name: train.source(opened(path, settings), dims=dims, crops=crops, **normal)
         for path in case.paths
     }
     # Windows without history begin behind their origin.
@@ -41,6 +42,16 @@ def swath(case: Case, settings: Settings) -> Batches:
         raise SystemExit(f"bench: swath.train refuses {dataset.refused}")
     loader = train.Loader(dataset, case.batch_size, sampler="sequential", prefetch=settings["prefetch"])
     return itertools.chain.from_iterable(loader for _ in itertools.count())
+
+
+def opened(path: Path, settings: Settings) -> Any:
+    """Open an array from its folder, or from the bucket of a server that has the folder."""
+    import swath
+
+    if "endpoint" not in settings:
+        return swath.open_array(path)
+    place = Location("s3", settings["endpoint"], "training", f"{path.parent.name}/{path.name}")
+    return swath.open_array(place.url, storage_options=place.storage_options() | {"hedge": "true"})
 
 
 class Crops:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benches.runner.registry import ROOT
 
 # The slowest loader's slowest pass takes minutes; this is a hang.
@@ -104,6 +106,21 @@ def once(
         return {"error": said[-1] if said else f"ended with {ended.returncode}"}
     found: dict[str, Any] = json.loads(lines[-1])
     return found
+
+
+def summary(found: dict[str, Any]) -> dict[str, Any]:
+    """Return what the waits and steps of one process come to, or its error."""
+    if "error" in found:
+        return found
+    p50, p99, p999 = (float(np.percentile(found["waits"], share)) for share in (50, 99, 99.9))
+    return {
+        "first_s": found["first_s"],
+        "step_s": float(np.median(found["steps"])),
+        "p50_s": p50,
+        "p99_s": p99,
+        "p999_s": p999,
+        "longest_s": max(found["waits"]),
+    }
 
 
 def race(taking_part: Sequence[Contender], data: Path, case: str, batches: int, passes: int) -> list[Row]:

@@ -51,6 +51,8 @@ def page(record: dict[str, Any]) -> str:
             ["step", "its median ms", "first batch s", "p50 wait ms", "p99", "p99.9", "longest"],
             [_waits(name, found) for name, found in record["waits"].items()],
         ),
+        "\n## Far from the storage\n",
+        _cloud(record["cloud"]),
         "\n## The shortest step of `grid`\n",
         table(rows["grid"], 4),
         "\n## Crops a second of `crops`\n",
@@ -76,6 +78,10 @@ def bars(record: dict[str, Any], rows: dict[str, list[Row]]) -> list[list[str]]:
             continue
         lines.append(_at_most(f"step that {name}: first batch, s", found["first_s"], FIRST_S_MAX))
         lines.append(_at_most(f"step that {name}: p99 wait, ms", found["p99_s"] * 1e3, WAIT_S_MAX * 1e3))
+    cloud = record["cloud"]
+    lines.append(
+        _at_most("20 ms away: p99.9 wait, ms", None if "error" in cloud else cloud["p999_s"] * 1e3, 1.0)
+    )
     for case in ("grid", "crops"):
         own = _of(rows[case], SWATH)
         for peer, wanted in (("TensorStore", TENSORSTORE_TIMES_MIN), ("zarr-python", ZARR_TIMES_MIN)):
@@ -92,6 +98,23 @@ def bars(record: dict[str, Any], rows: dict[str, list[Row]]) -> list[list[str]]:
     lines.append(_at_most("memory: growth from 1,000 batches on, share", memory["growth"], GROWTH_MAX))
     lines.append(_at_most("memory: over the bound, share", memory["held"] / memory["bound"], 1.0))
     return lines
+
+
+def _cloud(found: dict[str, Any]) -> str:
+    if "error" in found:
+        return f"{found['error']}\n"
+    ms = {name: number(found[f"{name}_s"] * 1e3) for name in ("p50", "p99", "p999", "longest")}
+    slow = f"one in {found['slow_one_in']}, at random, {number(found['slow_ms'])} ms late"
+    return (
+        f"{found['steps']} steps of {number(found['step_s'] * 1e3)} ms on `grid` from an S3 server on "
+        f"loopback. Each answer comes {number(found['latency_ms'])} ms late, and {slow}; "
+        f"prefetch={found['prefetch']}, hedge=true. The first batch took {number(found['first_s'])} s; later "
+        f"waits were {ms['p50']} ms in the median, {ms['p99']} ms at p99, {ms['p999']} ms at p99.9 and "
+        f"{ms['longest']} ms at most. The steps need {number(found['bytes_per_s'] / 1e6)} MB/s in "
+        f"{number(found['requests'])} requests a step, at most {found['in_flight_max']} of them at once. "
+        f"Without added latency and without steps the same server sends "
+        f"{number(found['server_bytes_per_s'] / 1e6)} MB/s to the same loader, so it is not the limit.\n"
+    )
 
 
 def table(rows: list[Row], batch_size: int) -> str:

@@ -27,7 +27,7 @@ pub(crate) async fn converse(mut stream: TcpStream, server: Arc<Server>) {
         let asked_at = Instant::now();
         let (in_flight, round) = server.counters.arrive();
         let throttles = server.link.is_throttling(in_flight);
-        wait(server.link.round_trip_from(asked_at)).await;
+        wait(server.link.answer_from(asked_at)).await;
         let answer = if throttles {
             server.counters.throttled.fetch_add(1, Ordering::Relaxed);
             throttled()

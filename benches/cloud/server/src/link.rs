@@ -6,12 +6,17 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
-/// A link that all connections share. Zero stands for no latency, no bound of the rate, no throttling.
+/// A link that all connections share. Zero stands for no latency, no bound of the rate, no throttling, no slow requests.
 #[derive(Default)]
 pub(crate) struct Link {
     latency_us: AtomicU64,
     bytes_per_second: AtomicU64,
     throttle_above: AtomicU64,
+    /// One request in so many is slow, on average.
+    slow_one_in: AtomicU64,
+    /// How long a slow request is under way.
+    slow_us: AtomicU64,
+    asked: AtomicU64,
     /// When the link has passed on all that was handed to it.
     free_at: Mutex<Option<Instant>>,
 }
@@ -32,10 +37,22 @@ impl Link {
             "latency_us" => &self.latency_us,
             "bytes_per_second" => &self.bytes_per_second,
             "throttle_above" => &self.throttle_above,
+            "slow_one_in" => &self.slow_one_in,
+            "slow_us" => &self.slow_us,
             _ => return Err(format!("the link has no {name}").into()),
         };
         setting.store(number.parse()?, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// When a request that came then may be answered.
+    pub(crate) fn answer_from(&self, start: Instant) -> Instant {
+        let one_in = self.slow_one_in.load(Ordering::Relaxed);
+        let number = self.asked.fetch_add(1, Ordering::Relaxed);
+        if one_in != 0 && scattered(number).is_multiple_of(one_in) {
+            return start + Duration::from_micros(self.slow_us.load(Ordering::Relaxed));
+        }
+        self.round_trip_from(start)
     }
 
     /// When what is asked now may be answered, or a connection that is asked for now is there.
@@ -74,6 +91,13 @@ impl Link {
     }
 }
 
+/// A number that is spread over all of them: slow requests come at no fixed distance, and the same in each run.
+fn scattered(number: u64) -> u64 {
+    let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
 #[cfg(test)]
 mod tests {
     use super::Link;
@@ -98,6 +122,18 @@ mod tests {
             other.await.unwrap();
         });
         assert!(Duration::from_millis(98) <= start.elapsed(), "1 MB at 10 MB/s took {:?}", start.elapsed());
+    }
+
+    #[test]
+    fn one_request_in_so_many_is_slow() {
+        let link = Link::default();
+        ["latency_us=20000", "slow_us=500000", "slow_one_in=100"].map(|word| link.set(word).unwrap());
+        let start = Instant::now();
+        let slow = (0..100_000).filter(|_| link.answer_from(start) == start + Duration::from_millis(500));
+        let slow = slow.count();
+        assert!((900..1100).contains(&slow), "{slow}");
+        link.set("slow_one_in=0").unwrap();
+        assert!((0..1000).all(|_| link.answer_from(start) == start + Duration::from_millis(20)));
     }
 
     #[test]
