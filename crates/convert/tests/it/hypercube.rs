@@ -165,9 +165,9 @@ fn pieces_of_every_layout_make_the_same_values() {
             let store = Store::memory(&MemoryMedium::new());
             let mut fields = 0;
             for number in (0..count).rev() {
-                let piece = Some(Piece::new(number, count).unwrap());
-                let options = WritePlanOptions { piece, ..WritePlanOptions::default() };
-                fields += plan.fields_of(piece.unwrap());
+                let piece = Piece::new(number, count).unwrap();
+                let options = WritePlanOptions { piece: Some(piece), ..WritePlanOptions::default() };
+                fields += plan.fields_of(piece);
                 assert_eq!(plan.write(&Engine::global(), &objects(&files), &store, &options).unwrap(), []);
             }
             assert_eq!(fields, 16);
