@@ -19,6 +19,7 @@
 mod hierarchy;
 mod intermediate;
 mod journal;
+mod missing_value;
 mod options;
 mod overlap;
 mod plan;

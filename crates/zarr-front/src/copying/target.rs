@@ -1,5 +1,6 @@
 //! The array that a copy makes: what the source is, but for what the options say.
 
+use super::missing_value::{self, FILL_VALUE};
 use super::options::{CopyOptions, CopyShards};
 use super::plan::{CopyPlan, Problem};
 use super::target_codecs::{ChunkCodecs, target_codecs};
@@ -136,7 +137,8 @@ fn builder(source: &Array, shape: &[u64], options: &CopyOptions<'_>) -> Result<A
     if let Some(serializer) = serializer {
         builder = builder.serializer(serializer);
     }
-    let has_fill = !metadata.document().get("fill_value").is_some_and(Value::is_null);
+    let is_null = metadata.document().get("fill_value").is_some_and(Value::is_null);
+    let has_fill = !is_null && !missing_value::becomes_null(source, zarr_format);
     builder =
         if has_fill { builder.fill_value(metadata.fill_value().clone()) } else { builder.no_fill_value() };
     if zarr_format == ZarrFormat::V3 {
@@ -193,7 +195,8 @@ fn byte_order(source: &Array) -> ByteOrder {
     if is_big { ByteOrder::Big } else { ByteOrder::Little }
 }
 
-/// The attributes: the names of dimensions are one of them in v2, and metadata in v3.
+/// The attributes: the names of dimensions are one of them in v2, and metadata in v3. With such names an array is one of xarray's,
+/// which takes the fill value of v2 arrays for missing.
 fn attributes(source: &Array, zarr_format: ZarrFormat) -> serde_json::Map<String, Value> {
     let mut attributes = source.metadata().attributes().clone();
     if source.zarr_format() == zarr_format {
@@ -203,6 +206,11 @@ fn attributes(source: &Array, zarr_format: ZarrFormat) -> serde_json::Map<String
     match (zarr_format, names.map(|names| names.iter().cloned().collect::<Option<Vec<String>>>())) {
         (ZarrFormat::V3, Some(_)) => {
             attributes.shift_remove(V2_NAMES);
+            if !attributes.contains_key(FILL_VALUE)
+                && let Some(value) = missing_value::attribute(source)
+            {
+                attributes.insert(FILL_VALUE.to_owned(), value);
+            }
         }
         (ZarrFormat::V2, Some(Some(names))) => {
             attributes.insert(V2_NAMES.to_owned(), json!(names));
