@@ -4,6 +4,7 @@ use crate::convert::scanned;
 use crate::convert_nat::{self, NatArguments};
 use crate::convert_options::{LayoutArguments, journal_folder, parse_piece};
 use crate::convert_plan;
+use crate::hdf5;
 use crate::interrupt::Interrupt;
 use crate::place::{Place, UrlArguments};
 use crate::progress::{Progress, Unit};
@@ -22,8 +23,8 @@ use swath::ioengine::{Engine, ObjectRef, storage_len};
 /// The arguments of a conversion.
 #[derive(clap::Args)]
 pub(crate) struct WriteArguments {
-    /// GRIB files of edition 1 or 2, or .nat files of SEVIRI, paths or URLs, and last the Zarr group to be made: a new directory, or a URL. With --resume
-    /// the target alone, with --piece a plan and the target.
+    /// GRIB files of edition 1 or 2, or .nat files of SEVIRI, paths or URLs, and last the Zarr group to be made: a new directory,
+    /// or a URL. With --resume the target alone, with --piece a plan and the target.
     #[arg(required = true, num_args = 1.., value_names = ["FILES", "TARGET"])]
     paths: Vec<PathBuf>,
     /// Say what would be written, and write nothing; or write the plan to a file, for --piece.
@@ -70,6 +71,11 @@ fn convert(
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> anyhow::Result<Verdict> {
+    if files.iter().any(|file| hdf5::is_named(file)) {
+        bail!(
+            "HDF5 and NetCDF files are copied, one by one: swath copy FILE TARGET --zarr-format 3 [--chunks --shards --codec]"
+        );
+    }
     let names: Vec<String> = files.iter().map(|file| absolute(file)).collect();
     let opened = open(arguments, &names)?;
     if convert_nat::is_for(&names)? {

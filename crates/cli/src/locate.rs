@@ -1,5 +1,6 @@
 //! From a path or a URL on the command line to a node, wherever in a hierarchy it is.
 
+use crate::hdf5;
 use crate::place::Place;
 use anyhow::{anyhow, bail};
 use std::path::{Path, PathBuf};
@@ -14,11 +15,14 @@ const NAMES_MAX: usize = 8;
 ///
 /// Those of the library; where there is no node but a group above, the error lists what that group holds.
 pub(crate) fn node(place: &Place) -> anyhow::Result<Node> {
+    if let Some((file, within)) = hdf5::file_of(place) {
+        return Ok(Node::open_in(&hdf5::store(&file, place)?, &within)?);
+    }
     if let Place::Directory(path) = place
         && path.is_file()
         && !is_store(path)
     {
-        let wanted = "the directory of an array or a group, a zip archive, or references in a .json file";
+        let wanted = "the directory of an array or a group, a zip archive, references in a .json file, or an HDF5 file";
         bail!("{}: is a file; wanted {wanted}", path.display());
     }
     let error = match place.node() {

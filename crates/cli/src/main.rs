@@ -29,6 +29,7 @@ mod diff_values;
 mod failure;
 mod gather;
 mod grouping;
+mod hdf5;
 mod histogram;
 mod info;
 mod info_text;

@@ -3,6 +3,7 @@
 use crate::stored::put;
 use crate::swath::run;
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// A message of edition 2 with 3 x 2 values of 8 bits: temperature at 500 hPa, 24 hours ahead.
 fn one() -> Vec<u8> {
@@ -165,4 +166,25 @@ fn wrong_usage_is_told() {
     }
     let line = run(folder.path(), &["convert", "scan", "a", "--cache", "1GB"]).error(1);
     assert!(line.contains("not for single files"), "{line}");
+}
+
+/// NetCDF files are read by any command, by what their references say, and those are a file for others.
+#[test]
+fn netcdf_files_are_read_and_copied_as_the_zarr_in_them() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../convert/tests/data/hdf5/dimensions.nc");
+    let file = file.to_str().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let info = run(folder.path(), &["info", file, "--json"]).json();
+    assert!(info.to_string().contains("\"below\""), "{info}");
+    run(folder.path(), &["copy", file, "copy", "--zarr-format", "3", "--codec", "zstd"]).text();
+    assert_eq!(run(folder.path(), &["diff", &format!("{file}/below/w"), "copy/below/w"]).text(), "");
+    let copied: Value =
+        serde_json::from_slice(&std::fs::read(folder.path().join("copy/t/zarr.json")).unwrap()).unwrap();
+    assert_eq!(copied["dimension_names"], json!(["time", "y", "x"]));
+    assert_eq!(copied["attributes"]["_FillValue"], json!(-999));
+    let told = run(folder.path(), &["convert", "references", file, "virtual.json"]).text();
+    assert_eq!(told, "5 arrays, 6 chunks\n");
+    assert_eq!(run(folder.path(), &["diff", "virtual.json", file]).text(), "");
+    let refused = run(folder.path(), &["convert", file, "other"]).error(1);
+    assert!(refused.contains("swath copy FILE TARGET"), "{refused}");
 }

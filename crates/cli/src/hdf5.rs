@@ -1,0 +1,73 @@
+//! HDF5 and NetCDF-4 files, which commands read as the Zarr that lies in them.
+
+use crate::place::Place;
+use std::io::Write;
+use std::path::Path;
+use swath::convert::{References, hdf5_references};
+use swath::ioengine::Engine;
+use swath::{Objects, ReferenceTargets, Store};
+
+/// What such files are called.
+const NAMES: [&str; 5] = ["h5", "hdf5", "he5", "nc", "nc4"];
+
+/// Whether a file is one by its name.
+pub(crate) fn is_named(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| NAMES.iter().any(|name| extension.eq_ignore_ascii_case(name)))
+}
+
+/// The file that a place lies in, as a path or a URL, and the place within it; `None` where it lies in none.
+pub(crate) fn file_of(place: &Place) -> Option<(String, String)> {
+    let text = match place {
+        Place::Directory(path) => path.to_str()?,
+        Place::Url(url, ..) if url.contains(['?', '#']) => return None,
+        Place::Url(url, ..) => url,
+    };
+    let within = |end: usize| text.get(end..).unwrap_or_default().trim_matches('/').to_owned();
+    let ends = text.match_indices('/').map(|(end, _)| end).chain([text.len()]);
+    ends.filter_map(|end| Some((text.get(..end)?, within(end)))).find_map(|(file, within)| {
+        let is_there = matches!(place, Place::Url(..)) || Path::new(file).is_file();
+        (is_named(Path::new(file)) && is_there).then(|| (file.to_owned(), within))
+    })
+}
+
+/// What a file holds.
+///
+/// # Errors
+///
+/// Those of opening and listing it.
+pub(crate) fn references(file: &str, place: &Place) -> anyhow::Result<References> {
+    let object = Objects::new(targets(place)).open(file)?;
+    Ok(hdf5_references(&Engine::global(), &object, None)?)
+}
+
+/// The store that lies in a file. What of it cannot be read is said on standard error.
+///
+/// # Errors
+///
+/// As [`references`].
+pub(crate) fn store(file: &str, place: &Place) -> anyhow::Result<Store> {
+    let references = references(file, place)?;
+    for left in &references.left_out {
+        // What is told beside a result must not end the command.
+        drop(writeln!(std::io::stderr(), "{file}: left out: {}: {}", left.path, left.reason));
+    }
+    let document = references.to_json(&target(file)).to_string();
+    Ok(Store::references(document.as_bytes(), targets(place), file)?)
+}
+
+/// How what lies at a place is reached.
+fn targets(place: &Place) -> ReferenceTargets {
+    match place {
+        Place::Directory(_) => ReferenceTargets::new(),
+        Place::Url(_, options, _) => ReferenceTargets::new().with_options(options.clone()),
+    }
+}
+
+/// What references call a file: its absolute path, or its URL.
+pub(crate) fn target(file: &str) -> String {
+    if file.contains("://") {
+        return file.to_owned();
+    }
+    std::path::absolute(file).map_or_else(|_| file.to_owned(), |path| path.display().to_string())
+}
