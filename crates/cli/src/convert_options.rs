@@ -24,6 +24,9 @@ pub(crate) struct LayoutArguments {
     /// is at most 2^-(BITS+1).
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u8).range(1..=23))]
     mantissa_bits: Option<u8>,
+    /// A dimension that stays where there is one value of it, so that --append can add more; may be given again.
+    #[arg(long, value_name = "NAME")]
+    keep: Vec<String>,
 }
 
 /// Extents by the names of dimensions.
@@ -45,6 +48,7 @@ impl LayoutArguments {
             },
             compressors: Some(self.codec.0.clone()),
             mantissa_bits: self.mantissa_bits,
+            kept_dimensions: self.keep.clone(),
         }
     }
 }

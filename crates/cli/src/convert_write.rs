@@ -16,7 +16,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 use swath::Store;
 use swath::convert::{
-    DamageKind, Failure, Found, Journal, OnFailure, Piece, Plan, PlannedFile, Source, WritePlanOptions,
+    DamageKind, Failure, Found, Journal, OnFailure, Piece, Plan, PlanOptions, PlannedFile, Source,
+    WritePlanOptions,
 };
 use swath::ioengine::{Engine, ObjectRef, storage_len};
 
@@ -36,6 +37,9 @@ pub(crate) struct WriteArguments {
     /// Go on with a conversion that was interrupted: what its journal says is done is not done again.
     #[arg(long, conflicts_with = "plan")]
     resume: bool,
+    /// Add the fields of the files to a store that is there, behind what it has along one dimension.
+    #[arg(long, conflicts_with_all = ["plan", "resume", "piece"])]
+    append: bool,
     /// The folder of the journal: beside a target that is a directory, if not given. A target behind a URL has none then.
     #[arg(long, value_name = "DIR")]
     journal: Option<PathBuf>,
@@ -60,6 +64,7 @@ pub(crate) fn run(arguments: &WriteArguments, out: &mut impl Write) -> anyhow::R
         (None, true, []) => resume(arguments, target, &interrupt, out),
         (None, true, _) => bail!("--resume: wanted the target alone: its journal knows the files"),
         (None, false, []) => bail!("wanted files and a target"),
+        (None, false, _) if arguments.append => append(arguments, files, target, &interrupt, out),
         (None, false, _) => convert(arguments, files, target, &interrupt, out),
     }
 }
@@ -77,37 +82,20 @@ fn convert(
         );
     }
     let names: Vec<String> = files.iter().map(|file| absolute(file)).collect();
-    let opened = open(arguments, &names)?;
     if convert_nat::is_for(&names)? {
+        let opened = open(arguments, &names)?;
         let target =
             convert_nat::Target { path: target, url: &arguments.url, is_plan: arguments.plan.is_some() };
         return convert_nat::run(&arguments.nat, (&names, &opened), &target, interrupt, out);
     }
-    let found = scanned(&opened, interrupt)?;
-    let (sources, mut damages) = sources(files, found, out)?;
-    let planned_files = names.into_iter().zip(&opened).map(|(name, object)| identity(name, object));
-    let planned_files = planned_files.collect::<Result<Vec<_>, _>>()?;
-    let planned = Plan::of(planned_files, &sources, &arguments.layout.options())?;
-    for left in &planned.unplanned {
-        let Some(source) = sources.get(left.source) else { continue };
-        let name = files.get(source.file).map(|file| file.display().to_string()).unwrap_or_default();
-        writeln!(out, "{name} at {}: {}", source.field.message.offset, left.error)?;
-        damages += 1;
-    }
-    match &arguments.plan {
-        Some(None) => convert_plan::print(&planned.plan, out)?,
-        Some(Some(file)) => {
-            std::fs::write(file, planned.plan.to_json()?.to_string())
+    let (plan, opened, damages) = planned(arguments, files, &arguments.layout.options(), interrupt, out)?;
+    if let Some(file) = &arguments.plan {
+        if let Some(file) = file {
+            std::fs::write(file, plan.to_json()?.to_string())
                 .with_context(|| format!("{}: the plan cannot be written", file.display()))?;
-            convert_plan::print(&planned.plan, out)?;
         }
-        None => {}
-    }
-    if arguments.plan.is_some() {
+        convert_plan::print(&plan, out)?;
         return Ok(Verdict::of(damages));
-    }
-    if arguments.strict && damages != 0 {
-        bail!("{damages} damages: nothing is written");
     }
     let place = Place::either(target, &arguments.url)?;
     let directory = match &place {
@@ -117,9 +105,61 @@ fn convert(
     };
     // Before the store: whatever is there of that then has a journal.
     let folder = journal_folder(arguments.journal.as_ref(), directory);
-    let journal = folder.map(|folder| Journal::create(folder, &planned.plan)).transpose()?;
+    let journal = folder.map(|folder| Journal::create(folder, &plan)).transpose()?;
     let store = store(&place)?;
-    let job = Job { arguments, plan: &planned.plan, files: &opened, piece: None, journal: journal.as_ref() };
+    let job = Job { arguments, plan: &plan, files: &opened, piece: None, journal: journal.as_ref() };
+    job.run(&store, interrupt, damages, out)
+}
+
+/// What is to be written of some files, the files, and the count of damages, which are printed.
+fn planned(
+    arguments: &WriteArguments,
+    files: &[PathBuf],
+    options: &PlanOptions,
+    interrupt: &Interrupt,
+    out: &mut impl Write,
+) -> anyhow::Result<(Plan, Vec<ObjectRef>, u64)> {
+    let names: Vec<String> = files.iter().map(|file| absolute(file)).collect();
+    let opened = open(arguments, &names)?;
+    let found = scanned(&opened, interrupt)?;
+    let (sources, mut damages) = sources(files, found, out)?;
+    let planned_files = names.into_iter().zip(&opened).map(|(name, object)| identity(name, object));
+    let planned_files = planned_files.collect::<Result<Vec<_>, _>>()?;
+    let planned = Plan::of(planned_files, &sources, options)?;
+    for left in &planned.unplanned {
+        let Some(source) = sources.get(left.source) else { continue };
+        let name = files.get(source.file).map(|file| file.display().to_string()).unwrap_or_default();
+        writeln!(out, "{name} at {}: {}", source.field.message.offset, left.error)?;
+        damages += 1;
+    }
+    if arguments.strict && damages != 0 {
+        bail!("{damages} damages: nothing is written");
+    }
+    Ok((planned.plan, opened, damages))
+}
+
+/// New files join a store that is there.
+fn append(
+    arguments: &WriteArguments,
+    files: &[PathBuf],
+    target: &Path,
+    interrupt: &Interrupt,
+    out: &mut impl Write,
+) -> anyhow::Result<Verdict> {
+    let place = Place::either(target, &arguments.url)?;
+    let directory = if let Place::Directory(path) = &place { Some(path) } else { None };
+    let folder = journal_folder(arguments.journal.as_ref(), directory);
+    let (journal, before) = Journal::open(folder.context("--append to a URL: wanted its --journal")?)?;
+    if !before.is_finished(&journal.finished()?) {
+        bail!("{}: not finished: --resume it first", target.display());
+    }
+    let options = PlanOptions { kept_dimensions: before.dimension_names(), ..arguments.layout.options() };
+    let (newer, opened, damages) = planned(arguments, files, &options, interrupt, out)?;
+    let plan = before.extended(&newer)?;
+    let journal = journal.extend(&plan)?;
+    let store = store(&place)?;
+    let all = behind(plan.first_new_file, opened);
+    let job = Job { arguments, plan: &plan, files: &all, piece: None, journal: Some(&journal) };
     job.run(&store, interrupt, damages, out)
 }
 
@@ -175,10 +215,11 @@ fn shared_journal(folder: &Path, plan: &Plan) -> anyhow::Result<Journal> {
 
 /// The files of a plan, as they were when it was made.
 fn plan_files(arguments: &WriteArguments, plan: &Plan) -> anyhow::Result<Vec<ObjectRef>> {
-    let names: Vec<String> = plan.files.iter().map(|file| file.name.clone()).collect();
+    let new = plan.files.get(plan.first_new_file..).unwrap_or_default();
+    let names: Vec<String> = new.iter().map(|file| file.name.clone()).collect();
     let opened = open(arguments, &names)?;
     let mut changed = Vec::new();
-    for (planned, object) in plan.files.iter().zip(&opened) {
+    for (planned, object) in new.iter().zip(&opened) {
         if identity(planned.name.clone(), object)? != *planned {
             changed.push(planned.name.as_str());
         }
@@ -186,7 +227,13 @@ fn plan_files(arguments: &WriteArguments, plan: &Plan) -> anyhow::Result<Vec<Obj
     if !changed.is_empty() {
         bail!("changed since the plan was made: {}", changed.join(", "));
     }
-    Ok(opened)
+    Ok(behind(plan.first_new_file, opened))
+}
+
+/// Files behind so many that are in the store already: these are not read, and need not be there any more.
+fn behind(before: usize, files: Vec<ObjectRef>) -> Vec<ObjectRef> {
+    let absent = files.first().cloned().into_iter().cycle().take(before);
+    absent.chain(files.iter().cloned()).collect()
 }
 
 fn open(arguments: &WriteArguments, names: &[String]) -> anyhow::Result<Vec<ObjectRef>> {

@@ -94,7 +94,7 @@ fn a_file_becomes_a_group() {
     later[hours] = 48;
     std::fs::write(folder.path().join("a.grib"), [one(), later].concat()).unwrap();
     let plan = run(folder.path(), &["convert", "--plan", "a.grib", "a.zarr"]).text();
-    assert!(plan.starts_with("t (step 2, latitude 2, longitude 3) float32, chunks 1 x 2 x 3\n"), "{plan}");
+    assert!(plan.starts_with("t (step 2, latitude 2, longitude 3) float32, chunks (1, 2, 3)\n"), "{plan}");
     assert!(plan.contains("isobaricInhPa = 500\n") && !folder.path().join("a.zarr").exists(), "{plan}");
     assert!(
         plan.ends_with("1 group, 1 variable, 2 fields, 48 B before compression in up to 2 objects\n"),
@@ -129,7 +129,7 @@ fn pieces_of_a_plan_make_one_store() {
     run(folder.path(), &whole).text();
     let plan =
         run(folder.path(), &[&["convert", "--plan=plan.json", "a.grib", "b.zarr"], &layout[..]].concat());
-    assert!(plan.text().contains("chunks 2 x 2 x 2, shards 4 x 2 x 4"));
+    assert!(plan.text().contains("chunks (2, 2, 2), shards (4, 2, 4)"));
     for piece in ["2/3", "3/3", "1/3"] {
         run(folder.path(), &["convert", "--piece", piece, "plan.json", "b.zarr"]).text();
     }
@@ -141,11 +141,46 @@ fn pieces_of_a_plan_make_one_store() {
 }
 
 #[test]
+fn new_files_join_a_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let day = |day: u8| (0..6).flat_map(|hour| message(hour * 4, day)).collect::<Vec<u8>>();
+    for number in 1..4 {
+        std::fs::write(folder.path().join(format!("{number}.grib")), day(number)).unwrap();
+    }
+    let layout = ["--keep", "time", "--shards", "time=2,step=4", "--chunks", "step=2"];
+    let convert = |arguments: &[&str]| {
+        run(folder.path(), &[&["convert"], arguments, &layout[..]].concat()).text();
+    };
+    convert(&["1.grib", "2.grib", "3.grib", "whole.zarr"]);
+    convert(&["1.grib", "made.zarr"]);
+    // What is in the store is not read again.
+    std::fs::remove_file(folder.path().join("1.grib")).unwrap();
+    let appended = run(folder.path(), &["convert", "--append", "2.grib", "made.zarr"]).text();
+    assert_eq!(appended, "6 fields in 1 variables, 0 damages\n");
+    run(folder.path(), &["convert", "--append", "3.grib", "made.zarr"]).text();
+    assert_eq!(run(folder.path(), &["diff", "whole.zarr", "made.zarr"]).text(), "");
+    let again = run(folder.path(), &["convert", "--append", "3.grib", "made.zarr"]).error(1);
+    assert!(again.contains("3.grib is in the store already"), "{again}");
+    std::fs::write(folder.path().join("0.grib"), message(2, 1)).unwrap();
+    let between = run(folder.path(), &["convert", "--append", "0.grib", "made.zarr"]).error(1);
+    assert!(between.contains("step 2 is before the last one that is stored, 20"), "{between}");
+    // A field of a place that is there takes it.
+    let mut other = message(4, 2);
+    let last = other.len() - 5;
+    other[last] = 99;
+    std::fs::write(folder.path().join("other.grib"), other).unwrap();
+    run(folder.path(), &["convert", "--append", "other.grib", "made.zarr"]).text();
+    let read = run(folder.path(), &["read", "made.zarr/t", "1, 1, :, :", "--json"]).json();
+    assert!(read.to_string().contains("\"max\":99"), "{read}");
+    assert_eq!(run(folder.path(), &["diff", "whole.zarr", "made.zarr"]).code, Some(1));
+}
+
+#[test]
 fn a_damaged_message_is_told_and_stops_where_that_is_wanted() {
     let folder = tempfile::tempdir().unwrap();
     let mut broken = message(48, 1);
     // The packing says that there is a value less.
-    let count = broken.windows(4).rposition(|octets| octets == [0, 0, 0, 6]).unwrap() + 3;
+    let count = broken.windows(5).position(|octets| octets == [5, 0, 0, 0, 6]).unwrap() + 4;
     broken[count] = 5;
     std::fs::write(folder.path().join("a.grib"), [one(), broken].concat()).unwrap();
     let told = run(folder.path(), &["convert", "a.grib", "a.zarr"]).found();
@@ -159,11 +194,10 @@ fn a_damaged_message_is_told_and_stops_where_that_is_wanted() {
 #[test]
 fn wrong_usage_is_told() {
     let folder = tempfile::tempdir().unwrap();
-    for arguments in
-        [&["convert"][..], &["convert", "scan"], &["convert", "scan", "a", "--fast"], &["convert", "a.grib"]]
-    {
+    for arguments in [&["convert"][..], &["convert", "scan"], &["convert", "scan", "a", "--fast"]] {
         run(folder.path(), arguments).error(2);
     }
+    assert_eq!(run(folder.path(), &["convert", "a.grib"]).error(1), "wanted files and a target");
     let line = run(folder.path(), &["convert", "scan", "a", "--cache", "1GB"]).error(1);
     assert!(line.contains("not for single files"), "{line}");
 }

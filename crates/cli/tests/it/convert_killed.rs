@@ -51,7 +51,7 @@ fn killed_conversions_go_on_to_the_same_store() {
         let mut bytes = message(hours, u8::try_from(hour / 240 + 1).unwrap());
         if hour == 300 {
             // Fewer values than the grid has points.
-            let count = bytes.windows(4).rposition(|octets| octets == [0, 0, 0, 6]).unwrap() + 3;
+            let count = bytes.windows(5).position(|octets| octets == [5, 0, 0, 0, 6]).unwrap() + 4;
             bytes[count] = 5;
         }
         bytes

@@ -1,6 +1,7 @@
 //! Coordinates of a hypercube.
 
 use super::cell::{AXES, LEVEL, NUMBER, STEP, TIME};
+use super::layout::is_called;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -30,9 +31,15 @@ impl Coordinate {
     }
 
     /// The coordinate of an axis.
-    pub(super) fn of_axis(axis: usize, name: &str, values: &[f64]) -> Coordinate {
+    ///
+    /// One of a single value is no dimension, unless it is to be kept.
+    pub(super) fn of_axis(axis: usize, name: &str, values: &[f64], kept: &[String]) -> Coordinate {
         let len = swath_ioengine::storage_len(values.len());
-        let dimensions = if len == 1 { Vec::new() } else { vec![(name.to_owned(), len)] };
+        let dimensions = if len == 1 && !kept.iter().any(|kept| is_called(name, kept)) {
+            Vec::new()
+        } else {
+            vec![(name.to_owned(), len)]
+        };
         let values = match axis {
             STEP => values.iter().map(|seconds| seconds / HOUR).collect(),
             _ => values.to_vec(),
@@ -40,11 +47,17 @@ impl Coordinate {
         Coordinate { name: name.to_owned(), dimensions, values, attributes: attributes(axis, name) }
     }
 
+    /// The values of a time or a step in seconds.
+    pub(super) fn seconds(&self, axis: usize) -> Vec<f64> {
+        let unit = if axis == STEP { HOUR } else { 1.0 };
+        self.values.iter().map(|value| (value * unit).round()).collect()
+    }
+
     /// When fields are valid: of each time and each step, where these are dimensions.
-    pub(super) fn valid_time(times: &[f64], steps: &[f64]) -> Coordinate {
+    pub(super) fn valid_time(times: &[f64], steps: &[f64], kept: &[String]) -> Coordinate {
         let len = |values: &[f64]| swath_ioengine::storage_len(values.len());
         let named = [(TIME, times), (STEP, steps)].map(|(axis, values)| (AXES[axis].to_owned(), len(values)));
-        let dimensions = named.into_iter().filter(|(_, len)| *len != 1).collect();
+        let dimensions = named.into_iter().filter(|(name, len)| *len != 1 || kept.contains(name)).collect();
         let values = times.iter().flat_map(|time| steps.iter().map(move |step| time + step)).collect();
         let attributes = json!({
             "units": SINCE_1970,

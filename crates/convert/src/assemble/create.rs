@@ -37,7 +37,12 @@ pub(super) fn create(
     for group in &plan.groups {
         create_group(store, &group.path, &group.attributes, expected)?;
         if piece.is_first() {
-            write_coordinates(group, engine, files, store, expected)?;
+            let write = |coordinate: &Coordinate| write_coordinate(coordinate, group, store, expected);
+            group.coordinates.iter().try_for_each(write)?;
+            // Where new files join, the grid is there.
+            if plan.first_new_file == 0 {
+                write_grid(group, engine, files, store, expected)?;
+            }
         }
         let made =
             group.variables.iter().map(|variable| create_variable(plan, group, variable, store, expected));
@@ -88,6 +93,15 @@ fn array(builder: &ArrayBuilder, store: &Store, path: &str, expected: Expected) 
     Ok(Array::open_in(store, path)?)
 }
 
+/// The array in this shape, where it is smaller: new files have joined.
+fn grown(array: Array, shape: &[u64]) -> Result<Array, Error> {
+    let is_less = |(own, wanted): (&u64, &u64)| own <= wanted;
+    let is_smaller = array.shape() != shape
+        && array.shape().len() == shape.len()
+        && array.shape().iter().zip(shape).all(is_less);
+    Ok(if is_smaller { array.resize(shape)? } else { array })
+}
+
 fn create_variable(
     plan: &Plan,
     group: &Hypercube,
@@ -111,7 +125,7 @@ fn create_variable(
     if let Some(shards) = &variable.shards {
         builder = builder.shard_shape(shards);
     }
-    let array = array(&builder, store, &path, expected)?;
+    let array = grown(array(&builder, store, &path, expected)?, &shape)?;
     let chunks = array.common_chunk_shape();
     if array.shape() != shape
         || chunks.as_ref() != Some(&variable.chunks)
@@ -131,15 +145,14 @@ fn joined(group: &str, name: &str) -> String {
     if group.is_empty() { name.to_owned() } else { format!("{group}/{name}") }
 }
 
-fn write_coordinates(
+/// Writes where the points of a group's grid are, as far as that is known.
+fn write_grid(
     group: &Hypercube,
     engine: &Engine,
     files: &[ObjectRef],
     store: &Store,
     expected: Expected,
 ) -> Result<(), Error> {
-    let write = |coordinate: &Coordinate| write_coordinate(coordinate, group, store, expected);
-    group.coordinates.iter().try_for_each(write)?;
     let grid = match &group.grid {
         Some(grid) => std::sync::Arc::clone(grid),
         None => message::grid(engine, files, &group.grid_of)?,
@@ -147,9 +160,11 @@ fn write_coordinates(
     let axis = |name: &str, values: Vec<f64>, attributes: Value| {
         let len = swath_ioengine::storage_len(values.len());
         let dimensions = vec![(name.to_owned(), len)];
-        write(&Coordinate { name: name.to_owned(), dimensions, values, attributes: object(attributes) })
+        let attributes = object(attributes);
+        let coordinate = Coordinate { name: name.to_owned(), dimensions, values, attributes };
+        write_coordinate(&coordinate, group, store, expected)
     };
-    match Points::of(&grid)? {
+    match Points::of(&grid).unwrap_or(Points::Unknown) {
         Points::Axes(Axes { latitudes, longitudes }) => {
             let mut attributes = degrees("latitude");
             if matches!(latitudes[..], [first, .., last] if last < first) {
@@ -197,7 +212,7 @@ fn write_coordinate(
         .chunk_shape(&chunks)
         .attributes(coordinate.attributes.clone())
         .dimension_names(coordinate.dimensions.iter().map(|(name, _)| Some(name.clone())));
-    let array = array(&builder, store, &joined(&group.path, &coordinate.name), expected)?;
+    let array = grown(array(&builder, store, &joined(&group.path, &coordinate.name), expected)?, &shape)?;
     Ok(array.write(&Selection::all(), &bytes)?)
 }
 

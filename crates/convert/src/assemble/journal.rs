@@ -9,7 +9,7 @@ use std::io::{ErrorKind as IoKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// A folder with a plan, `plan.json`, and for each run a file of lines of JSON, `done-N.jsonl`: a line for each slab that is
+/// A folder with a plan, `plan.json`, and for each run a file of lines of JSON, `done-FILES-N.jsonl` of a plan of so many files: a line for each slab that is
 /// written, with the fields of it that could not be.
 ///
 /// A line is written once the objects of its slab are. What follows the last end of a line is of a writer that was killed, and is
@@ -17,6 +17,8 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug)]
 pub struct Journal {
     folder: PathBuf,
+    /// Files of the plan: what is told as done is of this plan, and not of one that had less.
+    files: usize,
     lines: Mutex<Option<File>>,
 }
 
@@ -40,19 +42,33 @@ impl Journal {
     ///
     /// `Invalid` where there is one already; `Io` where it cannot be written.
     pub fn create(folder: impl AsRef<Path>, plan: &Plan) -> Result<Journal, Error> {
-        let journal = Journal::of(folder.as_ref());
+        let journal = Journal::of(folder.as_ref(), plan);
         if journal.folder.join(PLAN).exists() {
             return Err(journal
                 .error(ErrorKind::Invalid, "there is a journal already: of a conversion that may go on"));
         }
         fs::create_dir_all(&journal.folder).map_err(|error| journal.failed("made", &error))?;
-        let text = plan.to_json()?.to_string();
-        // Renamed into place, so that there is a whole plan or none.
-        let partial = journal.folder.join("plan.json.partial");
-        let written =
-            fs::write(&partial, text).and_then(|()| fs::rename(&partial, journal.folder.join(PLAN)));
-        written.map_err(|error| journal.failed("written", &error))?;
+        journal.keep(plan)?;
         Ok(journal)
+    }
+
+    /// Goes on with a plan of more files in place of the one that is carried out.
+    ///
+    /// # Errors
+    ///
+    /// `Io` where it cannot be written.
+    pub fn extend(self, plan: &Plan) -> Result<Journal, Error> {
+        let journal = Journal::of(&self.folder, plan);
+        journal.keep(plan)?;
+        Ok(journal)
+    }
+
+    /// Writes the plan: renamed into place, so that there is a whole one or none.
+    fn keep(&self, plan: &Plan) -> Result<(), Error> {
+        let text = plan.to_json()?.to_string();
+        let partial = self.folder.join("plan.json.partial");
+        let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, self.folder.join(PLAN)));
+        written.map_err(|error| self.failed("written", &error))
     }
 
     /// Opens the journal of a folder, and gives its plan.
@@ -61,17 +77,17 @@ impl Journal {
     ///
     /// `NotFound` where there is none; `Invalid` where it is no journal; `Io` where it cannot be read.
     pub fn open(folder: impl AsRef<Path>) -> Result<(Journal, Plan), Error> {
-        let journal = Journal::of(folder.as_ref());
+        let journal = Journal::of(folder.as_ref(), &Plan::default());
         let text = fs::read(journal.folder.join(PLAN)).map_err(|error| journal.failed("read", &error))?;
         let value = serde_json::from_slice(&text)
             .map_err(|error| journal.error(ErrorKind::Invalid, &format!("the plan is no JSON: {error}")))?;
         let plan =
             Plan::from_json(value).map_err(|error| error.with_object(&journal.folder.to_string_lossy()))?;
-        Ok((journal, plan))
+        Ok((Journal::of(folder.as_ref(), &plan), plan))
     }
 
-    fn of(folder: &Path) -> Journal {
-        Journal { folder: folder.to_owned(), lines: Mutex::new(None) }
+    fn of(folder: &Path, plan: &Plan) -> Journal {
+        Journal { folder: folder.to_owned(), files: plan.files.len(), lines: Mutex::new(None) }
     }
 
     /// What runs have finished so far.
@@ -83,7 +99,8 @@ impl Journal {
         let mut finished = Finished::default();
         for entry in fs::read_dir(&self.folder).map_err(|error| self.failed("read", &error))? {
             let path = entry.map_err(|error| self.failed("read", &error))?.path();
-            if path.extension().is_none_or(|extension| extension != "jsonl") {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if !(name.starts_with(&self.prefix()) && name.ends_with(".jsonl")) {
                 continue;
             }
             let bytes = fs::read(&path).map_err(|error| self.failed("read", &error))?;
@@ -108,10 +125,15 @@ impl Journal {
         written.map_err(|error| self.failed("written", &error))
     }
 
+    /// What the names of this plan's files begin with.
+    fn prefix(&self) -> String {
+        format!("done-{}-", self.files)
+    }
+
     /// A file for the lines of this run.
     fn begin(&self) -> Result<File, Error> {
         for number in 0..RUNS_MAX {
-            let path = self.folder.join(format!("done-{number}.jsonl"));
+            let path = self.folder.join(format!("{}{number}.jsonl", self.prefix()));
             match OpenOptions::new().append(true).create_new(true).open(path) {
                 Ok(file) => return Ok(file),
                 Err(error) if error.kind() == IoKind::AlreadyExists => {}

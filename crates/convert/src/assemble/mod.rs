@@ -10,6 +10,7 @@ mod attributes;
 mod cell;
 mod coordinate;
 mod create;
+mod extending;
 mod group;
 mod journal;
 mod layout;

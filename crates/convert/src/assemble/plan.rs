@@ -9,10 +9,13 @@ use std::sync::Arc;
 /// What a conversion writes: hypercubes, each a Zarr group, and where the fields are that fill them.
 ///
 /// A plan is plain data: [`Plan::to_json`] and [`Plan::from_json`] carry it to another machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The files that fields are in.
     pub files: Vec<PlannedFile>,
+    /// Fields of files before this one are in the store already.
+    #[serde(default)]
+    pub first_new_file: usize,
     /// The hypercubes.
     pub groups: Vec<Hypercube>,
     /// Compressors of the values, as Zarr v3's metadata lists them.
@@ -42,6 +45,8 @@ pub struct Hypercube {
     pub attributes: Map<String, Value>,
     /// A field whose grid is that of all of them.
     pub grid_of: FieldPlace,
+    /// What tells that grid from others.
+    pub grid_key: String,
     /// That grid; read again from its message where a plan came as JSON.
     #[serde(skip)]
     pub grid: Option<Arc<Grid>>,

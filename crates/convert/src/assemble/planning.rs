@@ -5,7 +5,7 @@ use super::coordinate::{Coordinate, axis_name, is_decreasing};
 use super::group::{Cube, Series};
 use super::layout::{LayoutOptions, is_called};
 use super::{attributes, plan::FieldPlace, plan::Hypercube, plan::Plan, plan::PlannedFile, plan::Variable};
-use crate::coordinates::{GridLayout, layout};
+use crate::coordinates::{GridLayout, Points, layout};
 use crate::{Error, Field, Grid};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -29,6 +29,8 @@ pub struct PlanOptions {
     pub compressors: Option<Vec<Value>>,
     /// Bits of the mantissa to keep, of 23: the rest is rounded off, which compresses better. All where it is `None`.
     pub mantissa_bits: Option<u8>,
+    /// Dimensions that stay where there is one value of them, so that more can be appended: `time`, as a rule.
+    pub kept_dimensions: Vec<String>,
 }
 
 /// A plan, and what it leaves out.
@@ -75,7 +77,8 @@ impl Plan {
         known_names(&options.layout, &groups)?;
         let zstd = || vec![json!({ "name": "zstd", "configuration": { "level": 3, "checksum": false } })];
         let compressors = options.compressors.clone().unwrap_or_else(zstd);
-        let plan = Plan { files, groups, compressors, mantissa_bits: options.mantissa_bits };
+        let plan =
+            Plan { files, first_new_file: 0, groups, compressors, mantissa_bits: options.mantissa_bits };
         Ok(Planned { plan, unplanned })
     }
 }
@@ -178,14 +181,14 @@ fn hypercube(
     let lost = || Error::new(crate::ErrorKind::Internal, "a hypercube has no field");
     let first = cube.variables.first().and_then(|(_, series)| series.members.first());
     let first = first.and_then(|(_, number)| sources.get(*number)).ok_or_else(lost)?;
-    let level = cube.level();
+    let (level, kept) = (cube.level(), &options.kept_dimensions);
     let mut dimensions = Vec::new();
     // The dimension of each axis, where it is one.
     let mut numbers = [None; AXES.len()];
     let mut coordinates = Vec::new();
     for (axis, values) in cube.axes.iter().enumerate() {
         let Some(values) = values else { continue };
-        let coordinate = Coordinate::of_axis(axis, &axis_name(axis, level), values);
+        let coordinate = Coordinate::of_axis(axis, &axis_name(axis, level), values, kept);
         if let Some(dimension) = coordinate.dimensions.first() {
             numbers[axis] = Some(dimensions.len());
             dimensions.push(dimension.clone());
@@ -193,7 +196,7 @@ fn hypercube(
         coordinates.push(coordinate);
     }
     if let (Some(times), Some(steps)) = (&cube.axes[TIME], &cube.axes[STEP]) {
-        coordinates.push(Coordinate::valid_time(times, steps));
+        coordinates.push(Coordinate::valid_time(times, steps, kept));
     }
     let grid = &first.field.grid;
     let grid_layout = layout(grid);
@@ -202,6 +205,7 @@ fn hypercube(
         path,
         attributes: attributes::group(&first.field),
         grid_of: place(first),
+        grid_key: grid_key(grid),
         grid: Some(Arc::clone(grid)),
         dimensions,
         grid_dimensions: grid_layout.dimensions().into_iter().map(own).collect(),
@@ -216,6 +220,13 @@ fn hypercube(
     Ok(made)
 }
 
+/// What tells grids apart in plans: a checksum of all that a message says of its grid (FNV-1a, 64 bits).
+fn grid_key(grid: &Grid) -> String {
+    let told = format!("{grid:?}");
+    let mix = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    format!("{:016x}", told.bytes().fold(0xcbf2_9ce4_8422_2325, mix))
+}
+
 /// The names of the coordinates of a grid's points that are no dimensions of their own.
 fn grid_coordinates(grid: &Grid, layout: GridLayout) -> Vec<String> {
     let names: &[&str] = match layout {
@@ -224,6 +235,8 @@ fn grid_coordinates(grid: &Grid, layout: GridLayout) -> Vec<String> {
         GridLayout::Points(_) if grid.row_lengths.is_some() => &["latitude", "longitude"],
         GridLayout::Points(_) => &[],
     };
+    // Fields whose points cannot be placed are written all the same.
+    let names = if Points::of(grid).is_ok() { names } else { &[] };
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 

@@ -87,6 +87,10 @@ impl Plan {
                 }
             }
         }
+        for slab in &mut slabs {
+            let is_new = |place: &FieldPlace| self.first_new_file <= place.file;
+            slab.cells.iter_mut().for_each(|cell| *cell = cell.filter(is_new));
+        }
         slabs.retain(|slab| slab.cells.iter().any(Option::is_some));
         slabs.sort_by_key(|slab| slab.cells.iter().flatten().min().copied());
         if piece == Piece::WHOLE {

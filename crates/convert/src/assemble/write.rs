@@ -1,7 +1,7 @@
 //! A plan carried out.
 
 use super::create::{Expected, create};
-use super::journal::Journal;
+use super::journal::{Finished, Journal};
 use super::message;
 use super::plan::{FieldPlace, Plan};
 use super::rounding;
@@ -78,7 +78,7 @@ impl Plan {
     ) -> Result<Vec<Failure>, Error> {
         let piece = options.piece.unwrap_or(Piece::WHOLE);
         let finished = options.journal.map(Journal::finished).transpose()?.unwrap_or_default();
-        let is_alone = options.piece.is_none() && options.journal.is_none();
+        let is_alone = options.piece.is_none() && options.journal.is_none() && self.first_new_file == 0;
         let expected = if is_alone { Expected::Nothing } else { Expected::SamePlan };
         let arrays = create(self, engine, files, store, expected, piece)?;
         let mut slabs = self.slabs(piece);
@@ -100,6 +100,12 @@ impl Plan {
         Group::open_in(store, "")?.consolidate()?;
         failures.sort_by_key(|failure| failure.place);
         Ok(failures)
+    }
+
+    /// Whether a journal says that all is written.
+    #[must_use]
+    pub fn is_finished(&self, finished: &Finished) -> bool {
+        self.slabs(Piece::WHOLE).iter().all(|slab| finished.slabs.contains_key(&slab.number))
     }
 
     /// How many fields a piece has.
@@ -187,6 +193,10 @@ impl Work<'_> {
         let room = points.checked_mul(slab.cells.len()).ok_or_else(lost)?;
         values.clear();
         values.resize(room, f32::NAN);
+        if self.plan.first_new_file != 0 {
+            // The objects hold what was written before, too.
+            array.read_into(&slab.selection()?, bytemuck::cast_slice_mut(values))?;
+        }
         let failures = self.fill(slab, values, points, fields_at_once, is_over)?;
         if let Some(bits) = self.plan.mantissa_bits {
             rounding::round(values, bits);

@@ -2,8 +2,8 @@
 
 Usage: make_parameters.py DEFINITIONS
 
-DEFINITIONS is the folder of that name of ecCodes (Apache-2.0). Only what a scan knows of a field is asked for:
-rows that depend on anything else, such as chemical constituents, are left out, and most local tables with them.
+DEFINITIONS is the folder of that name of ecCodes (Apache-2.0). Only what a scan knows of a field is asked
+for: rows that depend on anything else, such as chemical constituents, are left out, and most local tables.
 """
 
 import re
@@ -128,7 +128,11 @@ def main() -> None:
     for edition in (1, 2):
         folder = definitions / f"grib{edition}"
         # Where two rows ask for as much, the later one counts: the WMO's are last.
-        found = [line for centre, local in CENTRES[edition].items() for line in lines(edition, folder, centre, local)]
+        found = [
+            line
+            for centre, local in CENTRES[edition].items()
+            for line in lines(edition, folder, centre, local)
+        ]
         found += lines(edition, folder, "", "")
         # Names that were given up count where nothing else has these numbers.
         taken = {numbers(line) for line in found}

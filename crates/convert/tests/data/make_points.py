@@ -2,8 +2,8 @@
 
 Usage: make_points.py [SAMPLES]
 
-Of grids made here, each one message in `points/NAME.grib`; and of the first field of each sample file below SAMPLES, by
-the file's name. Some points of each, by their numbers.
+Of grids made here, each one message in `points/NAME.grib`; and of the first field of each sample file below
+SAMPLES, by the file's name. Some points of each, by their numbers.
 """
 
 import json
@@ -86,7 +86,12 @@ GRIDS = {
     "lambert_two_oblate": LAMBERT | OBLATE | {"Latin1": 25_000_000, "Latin2": 60_000_000},
     "lambert_south": LAMBERT
     | SPHERE
-    | {"Latin1": -30_000_000, "Latin2": -60_000_000, "LaD": -30_000_000, "latitudeOfFirstGridPoint": -50_000_000},
+    | {
+        "Latin1": -30_000_000,
+        "Latin2": -60_000_000,
+        "LaD": -30_000_000,
+        "latitudeOfFirstGridPoint": -50_000_000,
+    },
     "polar_north": POLAR | SPHERE,
     "polar_pole": POLAR | SPHERE | {"LaD": 90_000_000},
     "polar_south": POLAR
@@ -114,7 +119,7 @@ SAMPLES = (
 
 
 def points(made: int) -> list[list[float]] | None:
-    """Give forty points at most, by their numbers; none of grids whose axes are elsewhere, or that ecCodes cannot place."""
+    """Give forty points at most, by their numbers; none of grids with axes, or that ecCodes cannot place."""
     if eccodes.codes_get(made, "gridType") in ("regular_ll", "regular_gg", "sh"):
         return None
     try:
@@ -122,7 +127,9 @@ def points(made: int) -> list[list[float]] | None:
     except eccodes.CodesInternalError:
         return None
     places = sorted({*range(0, len(latitudes), max(1, len(latitudes) // 37)), len(latitudes) - 1})
-    return [[place, round(float(latitudes[place]), 9), round(float(longitudes[place]), 9)] for place in places]
+    return [
+        [place, round(float(latitudes[place]), 9), round(float(longitudes[place]), 9)] for place in places
+    ]
 
 
 def main() -> None:
@@ -150,7 +157,7 @@ def main() -> None:
 
 
 def keep(name: str, made: int, found: dict[str, object]) -> None:
-    """Writes one message and notes its points, where ecCodes knows them: of spheroids it does not know all."""
+    """Writes one message and notes its points, where ecCodes knows them: on spheroids it does not."""
     if (listed := points(made)) is None:
         return
     (HERE / "points" / f"{name}.grib").write_bytes(eccodes.codes_get_message(made))

@@ -195,7 +195,7 @@ fn a_journal_knows_what_is_done() {
     let error = plan.write(&Engine::global(), &objects(&files), &store, &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);
     // Half a line, of a writer that was killed.
-    std::fs::write(place.join("done-9.jsonl"), b"{\"slab\": 15, \"fail").unwrap();
+    std::fs::write(place.join("done-8-9.jsonl"), b"{\"slab\": 15, \"fail").unwrap();
     let (journal, again) = Journal::open(&place).unwrap();
     assert_eq!(again, plan);
     let finished = journal.finished().unwrap();

@@ -2,8 +2,8 @@
 
 Usage: compare_cfgrib.py SWATH FILES...
 
-SWATH is the program. Needs PyPI's `cfgrib` and `eccodes`, `xarray` and `zarr`. Prints a table of the files, and ends with 1
-where a difference is none of those below:
+SWATH is the program. Needs PyPI's `cfgrib` and `eccodes`, `xarray` and `zarr`. Prints a table of the files,
+and ends with 1 where a difference is none of those below:
 
 - `grid`: cfgrib has Mercator's grids as one dimension of points; swath as rows and columns.
 - `name`: cfgrib calls all parameters that ecCodes does not know `unknown`; swath by their numbers.
@@ -11,8 +11,8 @@ where a difference is none of those below:
 - `level`: ecCodes takes the sign of some levels for a part of their value.
 - `turned`: ecCodes rounds the places of rotated grids to 32 bits: up to a hundred-thousandth of a degree.
 
-Not compared are fields of spherical harmonics, which swath does not unpack, and files with several statistics over the members of
-an ensemble, of which cfgrib keeps one.
+Not compared are fields of spherical harmonics, which swath does not unpack, and files with several statistics
+over the members of an ensemble, of which cfgrib keeps one.
 """
 
 import contextlib
@@ -135,7 +135,9 @@ def as_ours(theirs: xr.Dataset, ours: list[xr.Dataset]) -> tuple[xr.Dataset, lis
         right = next(each["potentialVorticity"] for each in ours if "potentialVorticity" in each.coords)
         theirs = theirs.assign_coords(potentialVorticity=right)
         mended.append("level")
-    if any("time" in each.coords and (each["time"].values.astype("int64") // 10**9 % 60).any() for each in ours):
+    if any(
+        "time" in each.coords and (each["time"].values.astype("int64") // 10**9 % 60).any() for each in ours
+    ):
         right = next(each for each in ours if "time" in each.coords)
         theirs = theirs.assign_coords(time=right["time"], valid_time=right["valid_time"])
         mended.append("seconds")
@@ -164,7 +166,7 @@ def compare(program: str, path: Path) -> tuple[str, list[str]]:
         try:
             opened = cfgrib.open_datasets(str(path), backend_kwargs={"indexpath": ""})
             theirs = [dataset.load() for dataset in opened]
-        except Exception as error:  # noqa: BLE001 cfgrib may fail in any way
+        except Exception as error:
             return f"cfgrib cannot read it: {type(error).__name__}", []
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder, "made.zarr")
@@ -185,7 +187,9 @@ def compare(program: str, path: Path) -> tuple[str, list[str]]:
             every = [each for each in ours if set(other.data_vars) <= set(each.data_vars)]
             alike = sorted((differences(each, other) for each in every), key=len)
             if not alike:
-                found.append(f"no group of {sorted(other.data_vars)}: {[sorted(each.data_vars) for each in ours]}")
+                found.append(
+                    f"no group of {sorted(other.data_vars)}: {[sorted(each.data_vars) for each in ours]}"
+                )
             else:
                 found += alike[0]
         if len(ours) != len(theirs):
