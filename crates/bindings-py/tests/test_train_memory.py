@@ -1,7 +1,9 @@
 """Memory of batches: used again, and never while anybody holds anything of it."""
 
 import gc
+import os
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -120,6 +122,26 @@ def test_a_loop_uses_few_blocks(dataset):
     assert 300 < batches
     # Each of the three loaders has two batches ahead, one in the loop, and one that is about to replace it.
     assert all(len(blocks) <= 3 * 4 for blocks in places.values())
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc says how much memory there is")
+def test_memory_is_flat(dataset):
+    """Thousands of batches take what the first hundred took: of each that was kept, 40 KB would be left."""
+    batch_bytes, sizes = 64 * 2 * 2 * 5 * 8 * 4, []
+    loader = train.Loader(dataset, 64, prefetch=3, to="numpy")
+    seen = 0
+    while seen < 2_400:
+        for batch in loader:
+            assert seen or batch.nbytes == batch_bytes
+            seen += 1
+            if seen % 400 == 0:
+                del batch
+                gc.collect()
+                sizes.append(
+                    int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+                )
+    # Two thousand batches of 41 KB would be 82 MB; the allocator's own ways are some MB.
+    assert max(sizes[1:]) - sizes[0] < 12 << 20, sizes
 
 
 def test_blocks_end_with_their_loader(dataset):
