@@ -65,6 +65,7 @@ def changed(dataset):
     )
 
 
+@pytest.mark.filterwarnings("ignore:temperature. evaluated by xarray:UserWarning")
 @pytest.mark.parametrize("way", ["lazy", "dask", "computed", "loaded"])
 def test_what_was_selected_and_computed_is_evaluated(stored, way):
     if way == "dask":

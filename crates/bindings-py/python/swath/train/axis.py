@@ -118,12 +118,12 @@ class Axis:
             return np.full(asked.shape, MISSING, np.int64)
         if len(self._known) == 1:
             return self.find(asked)
-        right = np.clip(np.searchsorted(self._known, asked), 1, len(self._known) - 1)
-        below, above = self._known[right - 1], self._known[right]
+        known = self._known
+        right = np.minimum(np.maximum(np.searchsorted(known, asked), 1), len(known) - 1)
+        below, above = known[right - 1], known[right]
         near = np.where(asked - below <= above - asked, right - 1, right)
-        spacing = np.diff(self._known)
-        inside = 2 * (self._known[0] - asked) <= spacing[0]
-        inside &= 2 * (asked - self._known[-1]) <= spacing[-1]
+        inside = 2 * (known[0] - asked) <= known[1] - known[0]
+        inside &= 2 * (asked - known[-1]) <= known[-1] - known[-2]
         return np.where(inside, self._places[near], MISSING).astype(np.int64)
 
     def is_monotonic(self) -> bool:

@@ -25,6 +25,11 @@ class Crop(ABC):
 
     along: str | None
 
+    @property
+    def draws(self) -> bool:
+        """Whether `indexes` or `present` look at what they are given as `draws`, which is nothing else."""
+        return True
+
     @abstractmethod
     def lengths(self, axes: tuple[Axis, ...]) -> tuple[int, ...]:
         """Return how many elements a sample has along each axis that it keeps."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 from typing import Any
@@ -184,10 +184,16 @@ class Dataset:
 
     def plan(self, samples: Samples, seed: int, epoch: int) -> dict[str, list[tuple[AxisIndex, ...]]]:
         """Return what is read of each source: an index for each sample. Nothing is read."""
-        return {
-            name: source.indexes(samples.origins, _draws(name, samples, seed, epoch))
-            for name, source in self.sources.items()
-        }
+        return {name: indexes for name, indexes, _ in self._planned(samples, seed, epoch)}
+
+    def _planned(
+        self, samples: Samples, seed: int, epoch: int
+    ) -> Iterator[tuple[str, list[tuple[AxisIndex, ...]], list[tuple[int, Flags]]]]:
+        """Give the name of each source, what is read of it, and what of that does not count."""
+        for name, source in self.sources.items():
+            draws = _draws(name, samples, seed, epoch) if source.draws else np.zeros(len(samples))
+            origins = samples.origins
+            yield name, source.indexes(origins, draws), source.absent(origins, draws)
 
     def read(
         self,
@@ -220,17 +226,15 @@ class Dataset:
             Something could not be read: as `swath.Array.read_many`; a note names the source.
         """
         batch = Batch({}, samples)
-        reads = []
-        for name, indexes in self.plan(samples, seed, epoch).items():
+        reads, absent = [], []
+        for name, indexes, flags in self._planned(samples, seed, epoch):
             source = self.sources[name]
             output = NewArrays() if outputs is None else outputs[name]
             array, batch[name] = output.take(
                 (len(samples), *source.sample_shape), np.dtype(source.decoding.dtype)
             )
             reads.append(Read(name, source, indexes, array))
-        absent = [
-            read.source.absent(samples.origins, _draws(read.name, samples, seed, epoch)) for read in reads
-        ]
+            absent.append(flags)
         is_last = begun is not None and not any(absent)
         read_all(reads, place, partial(begun, batch) if begun is not None and is_last else None)
         for read, flags in zip(reads, absent, strict=True):

@@ -40,6 +40,11 @@ class Forecast(Crop):
     along: str | None = "time"
     dropout: Dropout | None = None
 
+    @property
+    def draws(self) -> bool:
+        """See `Crop.draws`."""
+        return self.dropout is not None
+
     def lengths(self, axes: tuple[Axis, ...]) -> tuple[int, ...]:
         """See `Crop.lengths`: the axis of init_time is gone."""
         return self.window.lengths(axes)

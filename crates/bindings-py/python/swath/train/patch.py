@@ -46,6 +46,11 @@ class Patch(Crop):
         """How many cells lie before the origin's."""
         return self.size // 2 if self.anchor == "center" else 0
 
+    @property
+    def draws(self) -> bool:
+        """See `Crop.draws`."""
+        return False
+
     def lengths(self, axes: tuple[Axis, ...]) -> tuple[int, ...]:
         """See `Crop.lengths`."""
         return (self.size,)
@@ -96,6 +101,11 @@ class Point(Crop):
     """
 
     along: str | None = None
+
+    @property
+    def draws(self) -> bool:
+        """See `Crop.draws`."""
+        return False
 
     def lengths(self, axes: tuple[Axis, ...]) -> tuple[int, ...]:
         """See `Crop.lengths`."""

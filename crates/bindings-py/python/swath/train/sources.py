@@ -89,6 +89,11 @@ class Source:
         return found
 
     @property
+    def draws(self) -> bool:
+        """Whether chance has a part in what a sample is cut to."""
+        return any(crop.draws for crop in self.crops.values())
+
+    @property
     def sample_dims(self) -> tuple[str, ...]:
         """The axes that a sample has."""
         return tuple(dim for dim, _ in self._lengths())

@@ -56,6 +56,11 @@ class Window(Crop):
         """How far each step is from the origin, as values of the axis."""
         return self.offsets_of(self.history + self.forecast)
 
+    @property
+    def draws(self) -> bool:
+        """See `Crop.draws`."""
+        return self.dropout is not None
+
     def lengths(self, axes: tuple[Axis, ...]) -> tuple[int, ...]:
         """See `Crop.lengths`."""
         return (self.history + self.forecast,)
