@@ -86,7 +86,8 @@ fn convert(
         let opened = open(arguments, &names)?;
         let target =
             convert_nat::Target { path: target, url: &arguments.url, is_plan: arguments.plan.is_some() };
-        return convert_nat::run(&arguments.nat, (&names, &opened), &target, interrupt, out);
+        let given: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        return convert_nat::run(&arguments.nat, (&given, &opened), &target, interrupt, out);
     }
     let (plan, opened, damages) = planned(arguments, files, &arguments.layout.options(), interrupt, out)?;
     if let Some(file) = &arguments.plan {
