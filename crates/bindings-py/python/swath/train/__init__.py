@@ -5,6 +5,7 @@ them can be cut; a `Loader` gives its samples in batches, in an order that is a 
 epoch, read ahead in this process, as tensors where torch is installed. Needs nothing but NumPy.
 """
 
+from swath.train.anemoi_layout import anemoi
 from swath.train.axis import Axis
 from swath.train.batch import Batch, Samples
 from swath.train.blocks import Blocks, blocks_of
@@ -61,6 +62,7 @@ __all__ = [
     "Stratified",
     "Weighted",
     "Window",
+    "anemoi",
     "blocks_of",
     "collate",
     "explain",
