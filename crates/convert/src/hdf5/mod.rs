@@ -34,6 +34,7 @@ use dimensions::{Phony, Scales};
 use hdf5_reader::group::Group;
 use hdf5_reader::{Attribute, Dataset, Hdf5File, OpenOptions, Storage};
 use serde_json::json;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use swath_ioengine::{Engine, ObjectRef};
 use variable::Variable;
@@ -65,7 +66,9 @@ pub fn hdf5_references(
     interrupt: Option<Interrupt>,
 ) -> Result<References, Error> {
     let (storage, failure) = blocks::storage(engine, file, interrupt)?;
-    let result = walk(storage);
+    // Broken bytes are errors of the reader; an index out of its bounds would still be a panic.
+    let panicked = || Error::corrupt("an HDF5 file that its reader panics on");
+    let result = catch_unwind(AssertUnwindSafe(|| walk(storage))).unwrap_or_else(|_| Err(panicked()));
     // What the storage said is clearer than what the reader made of it.
     match failure.take() {
         Some(error) => Err(error),
