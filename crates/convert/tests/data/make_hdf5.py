@@ -50,7 +50,9 @@ def fill(file: h5py.File) -> None:
     types(file)
     growing = {"grown": (None, 30), "grown_both": (None, None), "fixed": (20, 30)}
     for name, maxshape in growing.items():
-        found = file.create_dataset(f"indexes/{name}", (9, 30), ">i2", chunks=(4, 9), maxshape=maxshape, fillvalue=-3)
+        found = file.create_dataset(
+            f"indexes/{name}", (9, 30), ">i2", chunks=(4, 9), maxshape=maxshape, fillvalue=-3
+        )
         found.resize((20, 30))
         found[:10, 3:25] = GRID[:10, 3:25]
     shrunk = file.create_dataset("indexes/shrunk", data=GRID, chunks=(4, 9), maxshape=(None, None))
@@ -77,8 +79,16 @@ def types(file: h5py.File) -> None:
     group["complex"] = (GRID + 1j * GRID[::-1]).astype("<c8")
     group["texts"] = np.array([b"one", b"", b"three"], "S5")
     group["halves"] = np.array([1, -2.5, np.inf], "<f2")
-    group.create_dataset("strings", data=["\u00e4", "", "three"] * 3, dtype=h5py.string_dtype(), chunks=(4,), compression="gzip")
-    group.create_dataset("levels", data=[0, 2, 1], dtype=h5py.enum_dtype({"LOW": 0, "MID": 1, "TOP": 2}, "u1"))
+    group.create_dataset(
+        "strings",
+        data=["\u00e4", "", "three"] * 3,
+        dtype=h5py.string_dtype(),
+        chunks=(4,),
+        compression="gzip",
+    )
+    group.create_dataset(
+        "levels", data=[0, 2, 1], dtype=h5py.enum_dtype({"LOW": 0, "MID": 1, "TOP": 2}, "u1")
+    )
     pairs = np.zeros(5, np.dtype([("a", "u1"), ("b", "<f8")], align=True))
     pairs["a"], pairs["b"] = np.arange(5), np.linspace(0, 1, 5)
     group.create_dataset("pairs", data=pairs, chunks=(2,))
@@ -87,7 +97,16 @@ def types(file: h5py.File) -> None:
     space = h5py.h5s.create_simple((4,))
     compact = h5py.h5d.create(group.id, b"compact", h5py.h5t.STD_I32LE, space, create)
     h5py.Dataset(compact)[...] = [4, 3, 2, 1]
-    group.attrs.update({"words": ["a", "bc"], "one": [7], "pi": 3.25, "flag": np.True_, "many": np.arange(3.0), "nothing": h5py.Empty("f4")})
+    group.attrs.update(
+        {
+            "words": ["a", "bc"],
+            "one": [7],
+            "pi": 3.25,
+            "flag": np.True_,
+            "many": np.arange(3.0),
+            "nothing": h5py.Empty("f4"),
+        }
+    )
     group.attrs["not_a_number"] = np.float32("nan")
 
 
@@ -105,7 +124,9 @@ def netcdf(path: Path) -> None:
         file.createVariable("x", "f4", ("y", "x"))[:] = np.arange(12).reshape(3, 4)
         # And one that has a dimension's name, but not that dimension.
         file.createVariable("xc", "i4", ("y",))[:] = [5, 6, 7]
-        packed = file.createVariable("t", "i2", ("time", "y", "x"), zlib=True, fill_value=-999, chunksizes=(1, 2, 3))
+        packed = file.createVariable(
+            "t", "i2", ("time", "y", "x"), zlib=True, fill_value=-999, chunksizes=(1, 2, 3)
+        )
         packed.scale_factor, packed.valid_range = 0.5, np.array([0, 100], "i2")
         packed.set_auto_maskandscale(False)
         packed[:] = np.arange(24).reshape(2, 3, 4)
@@ -118,7 +139,9 @@ def digest(values: np.ndarray) -> str:
     """Return the sum of values in C order, little-endian; of texts of any length, of them in JSON."""
     if values.dtype == object:
         texts = [value.decode() if isinstance(value, bytes) else value for value in values.ravel().tolist()]
-        return hashlib.sha256(json.dumps(texts, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
+        return hashlib.sha256(
+            json.dumps(texts, ensure_ascii=False, separators=(",", ":")).encode()
+        ).hexdigest()
     return hashlib.sha256(np.ascontiguousarray(values, values.dtype.newbyteorder("<")).tobytes()).hexdigest()
 
 
