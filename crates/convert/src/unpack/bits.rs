@@ -102,8 +102,8 @@ impl<'a> Bits<'a> {
             for number in numbers.iter_mut() {
                 *number = put(*number, low(word >> (64 - width)));
                 word <<= width;
-                self.at += u64::from(width);
             }
+            self.at += u64::from(width) * numbers.len() as u64;
         }
     }
 
@@ -118,17 +118,21 @@ impl<'a> Bits<'a> {
         for number in numbers {
             let mut zeros = word.leading_zeros();
             if valid <= zeros {
-                zeros = self.long_unary()?;
-                self.at += 1;
+                self.at += u64::from(WORD_BITS - valid);
                 (word, valid) = (self.word(), WORD_BITS);
-            } else {
-                let taken = zeros + 1;
-                self.at += u64::from(taken);
-                valid -= taken;
-                word <<= taken;
+                zeros = word.leading_zeros();
+                if valid <= zeros {
+                    *number = self.long_unary()?;
+                    self.at += 1;
+                    word = self.word();
+                    continue;
+                }
             }
+            word = word << zeros << 1;
+            valid -= zeros + 1;
             *number = zeros;
         }
+        self.at += u64::from(WORD_BITS - valid);
         Ok(())
     }
 

@@ -33,6 +33,12 @@ fn eights<const WIDTH: usize>(bytes: &[u8], target: &mut [u32]) {
 /// Unpacks eights of numbers as long as there are octets behind them, and returns how many.
 #[inline(always)]
 fn whole_eights<const WIDTH: usize>(bytes: &[u8], target: &mut [u32]) -> usize {
+    match WIDTH {
+        8 => return whole_octets(bytes, target, |[a]| u32::from(a)),
+        16 => return whole_octets(bytes, target, |octets| u32::from(u16::from_be_bytes(octets))),
+        32 => return whole_octets(bytes, target, u32::from_be_bytes),
+        _ => {}
+    }
     let mut done = 0;
     for (numbers, window) in target.chunks_exact_mut(8).zip(bytes.windows(WINDOW).step_by(WIDTH)) {
         let (Some(numbers), Some(window)) = (numbers.first_chunk_mut(), window.first_chunk()) else { break };
@@ -40,6 +46,21 @@ fn whole_eights<const WIDTH: usize>(bytes: &[u8], target: &mut [u32]) -> usize {
         done += 1;
     }
     done
+}
+
+/// The same of numbers that are octets each, in a loop that has vectors of them.
+#[inline(always)]
+fn whole_octets<const OCTETS: usize>(
+    bytes: &[u8],
+    target: &mut [u32],
+    number: impl Fn([u8; OCTETS]) -> u32,
+) -> usize {
+    let (octets, _) = bytes.as_chunks::<OCTETS>();
+    let whole = octets.len().min(target.len()) / 8;
+    for (target, octets) in target.iter_mut().zip(octets).take(whole * 8) {
+        *target = number(*octets);
+    }
+    whole
 }
 
 /// Eight numbers out of as many octets as one has bits.

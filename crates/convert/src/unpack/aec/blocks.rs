@@ -1,7 +1,7 @@
 //! One block after the other.
 
-use super::differences;
-use super::settings::Settings;
+use super::differences::{self, Sums};
+use super::settings::{BLOCK_MAX, Settings};
 use crate::Error;
 use crate::unpack::bits::Bits;
 
@@ -27,11 +27,13 @@ pub(super) struct Blocks<'a> {
     done: u64,
     /// The number before the next one.
     last: u32,
+    /// Memory in which differences are undone.
+    sums: Sums,
 }
 
 impl<'a> Blocks<'a> {
     pub(super) fn new(bits: Bits<'a>, settings: Settings) -> Blocks<'a> {
-        Blocks { bits, settings, done: 0, last: 0 }
+        Blocks { bits, settings, done: 0, last: 0, sums: [0; BLOCK_MAX + 1] }
     }
 
     /// Decodes the next block, or run of blocks, into `numbers`, which have room for one.
@@ -143,7 +145,7 @@ impl<'a> Blocks<'a> {
         } else {
             numbers
         };
-        self.last = differences::undo(differences, last, self.settings.bits);
+        self.last = differences::undo(differences, last, self.settings.bits, &mut self.sums);
     }
 }
 

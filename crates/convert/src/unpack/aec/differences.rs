@@ -3,30 +3,35 @@
 
 use super::settings::BLOCK_MAX;
 
+/// The number before a block, and those of it.
+pub(super) type Sums = [u32; BLOCK_MAX + 1];
+
 /// Replaces the differences of a block by the numbers of `bits` bits that they lead to, from `last` on, and returns the last one.
+/// `sums` is memory to work in.
 ///
 /// Nearly all blocks stay away from the ends of the range. There, numbers are plain sums, which are made without a look at them, and
 /// kept where a look at all of them together finds that none came too near to an end.
 #[inline(always)]
-pub(super) fn undo(numbers: &mut [u32], last: u32, bits: u32) -> u32 {
-    let mut sums = [0; BLOCK_MAX];
-    let Some(sums) = sums.get_mut(..numbers.len()) else { return one_by_one(numbers, last, bits) };
-    for (step, difference) in sums.iter_mut().zip(numbers.iter()) {
+pub(super) fn undo(numbers: &mut [u32], last: u32, bits: u32, sums: &mut Sums) -> u32 {
+    let Some((first, behind)) = sums.get_mut(..=numbers.len()).and_then(<[u32]>::split_first_mut) else {
+        return one_by_one(numbers, last, bits);
+    };
+    *first = last;
+    for (step, difference) in behind.iter_mut().zip(numbers.iter()) {
         *step = step_of(*difference);
     }
     let mut sum = last;
-    for number in sums.iter_mut() {
+    for number in behind.iter_mut() {
         sum = sum.wrapping_add(*number);
         *number = sum;
     }
-    let has_room = |difference: u32, before: u32| u32::from(size_of(difference) <= room(before, bits));
-    let first = numbers.first().map_or(1, |difference| has_room(*difference, last));
-    let behind = numbers.iter().skip(1).zip(sums.iter());
-    let have_room = behind.fold(first, |all, (difference, before)| all & has_room(*difference, *before));
-    if have_room == 0 {
+    let has_room = |all: u32, (difference, before): (&u32, &u32)| {
+        all & u32::from(size_of(*difference) <= room(*before, bits))
+    };
+    if numbers.iter().zip(sums.iter()).fold(1, has_room) == 0 {
         return one_by_one(numbers, last, bits);
     }
-    numbers.copy_from_slice(sums);
+    numbers.copy_from_slice(&sums[1..=numbers.len()]);
     sum
 }
 
@@ -103,8 +108,8 @@ mod tests {
                 steps.iter().map(|step| (last / 2).saturating_add(*step).min(largest)).collect();
             for wanted in [numbers.iter().map(|number| number & largest).collect::<Vec<u32>>(), smooth] {
                 let coded = differences(&wanted, last, bits);
-                let (mut fast, mut slow) = (coded.clone(), coded);
-                prop_assert_eq!(undo(&mut fast, last, bits), wanted.last().copied().unwrap_or(last));
+                let (mut fast, mut slow, mut sums) = (coded.clone(), coded, [0; BLOCK_MAX + 1]);
+                prop_assert_eq!(undo(&mut fast, last, bits, &mut sums), wanted.last().copied().unwrap_or(last));
                 one_by_one(&mut slow, last, bits);
                 prop_assert_eq!(&fast, &wanted);
                 prop_assert_eq!(&slow, &wanted);
@@ -115,8 +120,8 @@ mod tests {
         #[test]
         fn fast_equals_slow(numbers in proptest::collection::vec(any::<u32>(), 0..40), last: u32, bits in 1u32..=32) {
             let last = last & (u32::MAX >> (32 - bits));
-            let (mut fast, mut slow) = (numbers.clone(), numbers);
-            prop_assert_eq!(undo(&mut fast, last, bits), one_by_one(&mut slow, last, bits));
+            let (mut fast, mut slow, mut sums) = (numbers.clone(), numbers, [0; BLOCK_MAX + 1]);
+            prop_assert_eq!(undo(&mut fast, last, bits, &mut sums), one_by_one(&mut slow, last, bits));
             prop_assert_eq!(fast, slow);
         }
     }
