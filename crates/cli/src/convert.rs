@@ -7,6 +7,7 @@ use crate::interrupt::Interrupt;
 use crate::place::{Place, UrlArguments};
 use crate::read_report::Format;
 use crate::scan_report::Listing;
+use crate::scan_table::TableFile;
 use crate::verdict::Verdict;
 use anyhow::Context;
 use std::io::Write;
@@ -55,6 +56,9 @@ struct ScanArguments {
     /// Print a line of JSON for each field.
     #[arg(long)]
     json: bool,
+    /// Print nothing, and write a Parquet file with a row for each field.
+    #[arg(long, value_name = "TABLE", conflicts_with = "json")]
+    parquet: Option<PathBuf>,
     #[command(flatten)]
     url: UrlArguments,
 }
@@ -85,7 +89,10 @@ fn write_references(arguments: &ReferencesArguments, out: &mut impl Write) -> an
 }
 
 fn run_scan(arguments: &ScanArguments, out: &mut impl Write) -> anyhow::Result<Verdict> {
-    let format = if arguments.json { Format::Json } else { Format::Text };
+    // A table is written by itself: there is no head and no sum of it.
+    let is_text = !arguments.json && arguments.parquet.is_none();
+    let format = if is_text { Format::Text } else { Format::Json };
+    let mut table = arguments.parquet.as_deref().map(TableFile::create).transpose()?;
     let interrupt = Interrupt::install()?;
     let objects = arguments.url.objects()?;
     let mut listing = Listing::new(format, out)?;
@@ -95,11 +102,21 @@ fn run_scan(arguments: &ScanArguments, out: &mut impl Write) -> anyhow::Result<V
         let readable: Vec<ObjectRef> = opened.iter().flatten().cloned().collect();
         let mut scanned = scanned(&readable, &interrupt)?.into_iter();
         for (name, opened) in names.iter().zip(opened) {
-            match opened {
-                Ok(_) => listing.print(name, &scanned.next().unwrap_or_default())?,
-                Err(damage) => listing.print(name, &[Found::Damage(damage)])?,
+            let found = match opened {
+                Ok(_) => scanned.next().unwrap_or_default(),
+                Err(damage) => vec![Found::Damage(damage)],
+            };
+            match &mut table {
+                None => listing.print(name, &found)?,
+                Some(table) => {
+                    listing.count(&found);
+                    table.push(name, &found)?;
+                }
             }
         }
+    }
+    if let Some(table) = table {
+        table.finish()?;
     }
     Ok(Verdict::of(listing.end()?))
 }

@@ -50,6 +50,7 @@ mod quantity;
 mod read;
 mod read_report;
 mod scan_report;
+mod scan_table;
 mod statistics;
 mod stats;
 mod stats_report;

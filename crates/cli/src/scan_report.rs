@@ -31,12 +31,9 @@ impl<'a, W: Write> Listing<'a, W> {
         Ok(Listing { format, out, files: 0, fields: 0, damages: 0 })
     }
 
-    /// Prints what was found in a file.
-    pub(crate) fn print(&mut self, file: &str, found: &[Found]) -> Result<()> {
+    /// Counts what was found in a file, and prints nothing.
+    pub(crate) fn count(&mut self, found: &[Found]) {
         self.files += 1;
-        if self.format == Format::Text {
-            writeln!(self.out, "{file}")?;
-        }
         for one in found {
             match one {
                 Found::Field(_) => self.fields += 1,
@@ -44,6 +41,16 @@ impl<'a, W: Write> Listing<'a, W> {
                 Found::Damage(damage) if damage.kind == DamageKind::Stray => {}
                 Found::Damage(_) => self.damages += 1,
             }
+        }
+    }
+
+    /// Prints what was found in a file.
+    pub(crate) fn print(&mut self, file: &str, found: &[Found]) -> Result<()> {
+        self.count(found);
+        if self.format == Format::Text {
+            writeln!(self.out, "{file}")?;
+        }
+        for one in found {
             match (self.format, one) {
                 (Format::Json, one) => writeln!(self.out, "{}", record(file, one))?,
                 (Format::Text, Found::Field(field)) => writeln!(self.out, "{}", line(field))?,

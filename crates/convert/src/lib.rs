@@ -52,5 +52,7 @@ pub use grib::{
 pub use hdf5::{Interrupt, hdf5_references};
 #[cfg(feature = "hdf5")]
 pub use references::{LeftOut, References};
-pub use scan::{ScanOptions, record, scan};
+#[cfg(feature = "parquet")]
+pub use scan::FieldTable;
+pub use scan::{ScanOptions, SideCars, record, scan};
 pub use unpack::{FieldBytes, Sample, read_field, unpack};

@@ -70,6 +70,21 @@ fn fields_are_listed_in_the_order_of_the_files() {
     assert_eq!(records[2]["step"], json!({"seconds": 86_400}));
 }
 
+/// A table is there when it is whole, says whether files are damaged, and nothing is printed.
+#[test]
+fn a_table_is_written_instead_of_a_listing() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.grib"), one().repeat(3)).unwrap();
+    let written = run(folder.path(), &["convert", "scan", "--parquet", "fields.parquet", "a.grib"]).text();
+    assert_eq!(written, "");
+    let table = std::fs::read(folder.path().join("fields.parquet")).unwrap();
+    assert!(table.starts_with(b"PAR1") && table.ends_with(b"PAR1"));
+    run(folder.path(), &["convert", "scan", "--parquet", "fields.parquet", "--json", "a.grib"]).error(2);
+    let names: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|one| one.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+}
+
 #[test]
 fn damages_are_listed_and_make_the_exit_code_1() {
     let folder = tempfile::tempdir().unwrap();

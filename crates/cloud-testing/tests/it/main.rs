@@ -11,6 +11,7 @@ mod gathered;
 mod load;
 mod proxies;
 mod raw;
+mod scans;
 mod servers;
 mod signatures;
 mod stand;

@@ -31,7 +31,7 @@ const DAMAGES_MAX: u32 = 1 << 10;
 /// assert!(matches!(&found[..], [Found::Damage(damage)] if damage.kind == DamageKind::Stray));
 /// ```
 pub struct Walk {
-    /// Bytes of the file.
+    /// Where the file, or the part of it, ends.
     size: u64,
     /// Bytes to ask for where a section begins.
     head_bytes: u64,
@@ -71,19 +71,25 @@ impl Walk {
     /// A walk through a file of `size` bytes, which asks for `head_bytes` at once where a message or a section begins.
     #[must_use]
     pub fn new(size: u64, head_bytes: u64) -> Walk {
+        Walk::within(Span { offset: 0, len: size }, head_bytes)
+    }
+
+    /// A walk through a part of a file, as if there was nothing before and behind it.
+    #[must_use]
+    pub fn within(part: Span, head_bytes: u64) -> Walk {
         let mut walk = Walk {
-            size,
+            size: part.end(),
             head_bytes: head_bytes.max(storage_len(INDICATOR_LEN)),
             stray_bytes_max: u64::MAX,
-            state: State::Searching(0),
+            state: State::Searching(part.offset),
             grids: GridCache::default(),
             stray: None,
             damages_left: DAMAGES_MAX,
             wanted: None,
             last_message_bytes: u64::MAX,
         };
-        walk.want(0, 1);
-        if size == 0 {
+        walk.want(part.offset, 1);
+        if part.len == 0 {
             walk.state = State::Done;
         }
         walk

@@ -22,4 +22,6 @@ mod nat_zarr;
 mod points;
 mod samples;
 mod scans;
+#[cfg(feature = "parquet")]
+mod tables;
 mod values;
