@@ -14,6 +14,7 @@ PYTHON_PEERS := tensorstore zarr_python zarrs_python zarrista
 RUST_PEERS := zarrs object_store glommio
 CLOUD_PEERS := zarr_obstore
 RECHUNK_PEERS := zarr_dask cubed rechunker
+GRIB_PEERS := eccodes gribberish
 BENCH := $(VENV_PYTHON) -m benches.runner
 FUZZ_SMOKE_SECONDS ?= 5
 FUZZ_FULL_SECONDS ?= 60
@@ -27,7 +28,7 @@ MATURIN := $(VENV_PYTHON) -m maturin build --quiet --locked --release \
 
 .DELETE_ON_ERROR:
 .PHONY: help demo demo-seviri test test-rust test-python test-cloud test-zarr test-zarr-full test-xarray test-train test-convert test-full lint check-windows fuzz-smoke fuzz-full wheel sdist bench bench-quick bench-prepare bench-readers \
-	bench-cloud bench-cloud-quick bench-cloud-readers bench-writing bench-rechunk bench-converting bench-hooks bench-training \
+	bench-cloud bench-cloud-quick bench-cloud-readers bench-writing bench-rechunk bench-converting bench-hooks bench-training bench-grib bench-grib-readers bench-convert \
 	instructions instructions-update clean
 
 help: ## list the targets
@@ -156,6 +157,16 @@ bench-training: $(VENV)/.wheel $(VENV)/.bench-training-requirements ## race trai
 	cargo build --release --locked --manifest-path benches/cloud/Cargo.toml --target-dir benches/cloud/target --bin cloud-server
 	$(VENV_PYTHON) -m benches.training $(BENCH_FLAGS)
 
+bench-grib: bench-grib-readers ## race readers of GRIB messages and files, write docs/performance-grib.md
+	$(VENV_PYTHON) -m benches.grib $(BENCH_FLAGS)
+
+bench-convert: bench-grib-readers ## race converters of 2 GB of GRIB to Zarr, write docs/performance-convert.md
+	cargo build --release --locked -p swath-cli
+	$(VENV_PYTHON) -m benches.grib.conversion $(BENCH_FLAGS)
+
+bench-grib-readers: $(VENV)/.dev-requirements $(GRIB_PEERS:%=benches/grib/peers/%/.venv/.requirements)
+	cargo build --release --locked --manifest-path benches/grib/reader/Cargo.toml --target-dir benches/grib/reader/target
+
 instructions: ## count the hot paths' instructions and compare them with benches/instructions/counts.toml
 	scripts/instructions
 
@@ -164,7 +175,8 @@ instructions-update: ## write the counts that differ; NOTE='why', where they gre
 
 clean: ## remove what was built, installed and prepared
 	rm -rf target benches/target benches/peers/*/target benches/peers/*/.venv \
-		benches/cloud/target benches/cloud/peers/*/target benches/cloud/peers/*/.venv benches/rechunk/peers/*/.venv fuzz/target $(VENV) .tools .demo .bench
+		benches/cloud/target benches/cloud/peers/*/target benches/cloud/peers/*/.venv benches/rechunk/peers/*/.venv \
+		benches/grib/peers/*/.venv benches/grib/reader/target fuzz/target $(VENV) .tools .demo .bench
 
 # Stamps: each file is the time when its step was last done.
 
@@ -224,6 +236,12 @@ benches/cloud/peers/%/.venv/.requirements: benches/cloud/peers/%/requirements.tx
 	@touch $@
 
 benches/rechunk/peers/%/.venv/.requirements: benches/rechunk/peers/%/requirements.txt scripts/make-venv scripts/find-python
+	scripts/make-venv $(@D)
+	$(@D)/bin/python -m pip --disable-pip-version-check --quiet install -r $< \
+		|| echo "bench: $* does not install here: left out" >&2
+	@touch $@
+
+benches/grib/peers/%/.venv/.requirements: benches/grib/peers/%/requirements.txt scripts/make-venv scripts/find-python
 	scripts/make-venv $(@D)
 	$(@D)/bin/python -m pip --disable-pip-version-check --quiet install -r $< \
 		|| echo "bench: $* does not install here: left out" >&2

@@ -1,0 +1,1 @@
+"""Conversions of a GRIB file to a sharded Zarr group."""

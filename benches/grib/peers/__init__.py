@@ -1,0 +1,1 @@
+"""Other GRIB readers, each with an environment of its own."""

@@ -1,0 +1,1 @@
+"""ecCodes by its C library, and cfgrib above it."""

@@ -1,0 +1,1 @@
+"""gribberish, by its Python package."""
