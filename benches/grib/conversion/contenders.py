@@ -35,7 +35,7 @@ def peer(name: str, program: tuple[Path, ...]) -> Converter:
 
 
 CONVERTERS = (
-    Converter(SWATH, (str(SWATH_PROGRAM), "convert")),
+    Converter(SWATH, (str(SWATH_PROGRAM), "convert", "--for", "training-fields")),
     peer("cfgrib + xarray", ECCODES.program),
     peer("gribberish + xarray", GRIBBERISH.program),
 )

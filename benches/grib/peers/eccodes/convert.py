@@ -7,8 +7,8 @@ import sys
 import xarray
 from zarr.codecs import ZstdCodec
 
-# Messages of a shard, as swath has them.
-SHARD_FIELDS = 16
+# Of ten levels, as swath has them in a shard of up to 128 MiB.
+SHARD_TIMES = 3
 
 
 def main() -> None:
@@ -17,9 +17,8 @@ def main() -> None:
     dataset = xarray.open_dataset(source, engine="cfgrib", backend_kwargs={"indexpath": ""})
     encoding = {}
     for name, variable in dataset.data_vars.items():
-        outer = [1] * (variable.ndim - 2)
-        shards = [min(SHARD_FIELDS, variable.shape[0]), *outer[1:], *variable.shape[-2:]]
-        chunks = [*outer, *variable.shape[-2:]]
+        shards = [min(SHARD_TIMES, variable.shape[0]), *variable.shape[1:]]
+        chunks = [*[1] * (variable.ndim - 2), *variable.shape[-2:]]
         encoding[name] = {"chunks": chunks, "shards": shards, "compressors": [ZstdCodec(level=3)]}
     dataset.to_zarr(target, mode="w", zarr_format=3, encoding=encoding)
 
