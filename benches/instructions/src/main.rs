@@ -10,6 +10,7 @@ mod converting;
 mod decoding;
 mod ranges;
 mod stitching;
+mod unpacking;
 
 use std::io::Write;
 use std::path::Path;
@@ -57,6 +58,11 @@ fn path(name: &str, folder: &Path) -> Result<Round, Failure> {
         "decode_blosc" => decoding::blosc(),
         "encode_blosc" => decoding::encode_blosc(),
         "decode_zstd" => decoding::zstd(),
+        "unpack_simple_12" => unpacking::simple_12(),
+        "unpack_simple_16" => unpacking::simple_16(),
+        "unpack_ccsds" => unpacking::ccsds(),
+        "unpack_complex" => unpacking::complex(),
+        "unpack_differences" => unpacking::differences(),
         _ => Err(format!("no path of the name {name}").into()),
     }
 }
