@@ -236,7 +236,7 @@ fn grid_coordinates(grid: &Grid, layout: GridLayout) -> Vec<String> {
         GridLayout::Points(_) => &[],
     };
     // Fields whose points cannot be placed are written all the same.
-    let names = if Points::of(grid).is_ok() { names } else { &[] };
+    let names = if names.is_empty() || Points::of(grid).is_err() { &[] } else { names };
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 

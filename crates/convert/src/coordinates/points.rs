@@ -1,7 +1,7 @@
 //! What dimensions a grid has, and where all of its points are.
 
 use super::projection::{Cone, Cylinder, Polar, Projection, View, turned_back};
-use super::{Axes, axes, reduced, rows_and_columns};
+use super::{AXIS_MAX, Axes, axes, reduced, rows_and_columns};
 use crate::Error;
 use crate::grib::{Grid, GridKind, Place, Projected, SpaceView, Spacing};
 use serde_json::Value;
@@ -112,6 +112,11 @@ impl Points {
 impl Plane {
     fn of(grid: &Grid) -> Result<Plane, Error> {
         let (columns, rows) = (grid.columns.unwrap_or(0), grid.rows.unwrap_or(0));
+        if AXIS_MAX < columns.max(rows) {
+            return Err(Error::unsupported(format!(
+                "{rows} rows of {columns} points: {AXIS_MAX} are the most"
+            )));
+        }
         if let (Some(rotation), GridKind::LatLon(_) | GridKind::Gaussian { .. }) = (grid.rotation, &grid.kind)
         {
             let Axes { latitudes, longitudes } = rows_and_columns(grid, rows, columns)?;
@@ -205,4 +210,45 @@ fn space_view(grid: &Grid, view: &SpaceView, rows: u32, columns: u32) -> Result<
     let x = (0..columns).map(|column| (f64::from(column) - middle_x) * step_x).collect();
     let y = (0..rows).rev().map(|row| (f64::from(row) - middle_y) * step_y).collect();
     Ok(Plane { projection, x, y })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Earth, ScanningMode};
+    use std::sync::Arc;
+
+    fn mercator(columns: u32, rows: u32) -> Grid {
+        let place = |latitude, longitude| Place { latitude, longitude };
+        let spacing = Spacing { i: Some(1e3), j: Some(1e3) };
+        let area = crate::Area { first: place(0.0, 0.0), last: place(1.0, 1.0), spacing };
+        let earth = Earth::sphere(6_371_229.0);
+        Grid {
+            template: 10,
+            kind: GridKind::Mercator { area, true_latitude: 0.0, earth },
+            points: u64::from(columns) * u64::from(rows),
+            columns: Some(columns),
+            rows: Some(rows),
+            row_lengths: None,
+            rotation: None,
+            scanning: ScanningMode(0x40),
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_is_refused_before_it_is_worked_out() {
+        assert!(matches!(Points::of(&mercator(3, 2)), Ok(Points::Plane(_))));
+        let error = Points::of(&mercator(u32::MAX, 2)).unwrap_err();
+        assert_eq!(error.message(), "2 rows of 4294967295 points: 1048576 are the most");
+        let spacing = Spacing { i: None, j: None };
+        let place = Place { latitude: 0.0, longitude: 0.0 };
+        let reduced = Grid {
+            kind: GridKind::LatLon(crate::Area { first: place, last: place, spacing }),
+            columns: None,
+            row_lengths: Some(Arc::from([u32::MAX, u32::MAX])),
+            points: 2 * u64::from(u32::MAX),
+            ..mercator(1, 2)
+        };
+        assert!(Points::of(&reduced).unwrap_err().message().contains("are the most"));
+    }
 }

@@ -8,8 +8,17 @@ use crate::grib::{Area, Grid, GridKind, Place};
 /// a millionth. The first that makes as many points as the grid has is taken.
 const TOLERANCES: [f64; 4] = [1e-9, 1e-6, 1e-3, 2e-3];
 
+/// Points whose places are worked out: 64 million, those of some kilometres' distance, take a gigabyte.
+const POINTS_MAX: u64 = 1 << 26;
+
 /// The places of all points, in the order of the file.
 pub(super) fn places(grid: &Grid, lengths: &[u32]) -> Result<Vec<Place>, Error> {
+    if POINTS_MAX < grid.points {
+        return Err(Error::unsupported(format!(
+            "{} points of a reduced grid: {POINTS_MAX} are the most",
+            grid.points
+        )));
+    }
     let points = swath_ioengine::memory_len(grid.points)?;
     let rows = u32::try_from(lengths.len()).map_err(|_| Error::corrupt("more rows than 2^32"))?;
     let (area, latitudes) = match &grid.kind {
