@@ -1,0 +1,1 @@
+"""Conversion of whole images of SEVIRI, beside their floor and satpy."""
