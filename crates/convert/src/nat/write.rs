@@ -40,7 +40,8 @@ impl Conversion {
     ///
     /// Shards are 232 rows of one channel at one time, of chunks of 232 columns; coordinates, times, coefficients and what
     /// describes the lines lie beside them. Metadata is written first, and consolidated last. In memory are, for each thread, 232
-    /// records of a file and a shard: 17 MB and 9 MB for all channels of a whole disc.
+    /// records of a file and a shard: 17 MB and 5 MB for all channels of a whole disc, with another 10 MB of calibrated
+    /// values.
     ///
     /// Lines that are damaged, or that their file has no more, do not stop others: they are returned.
     ///
