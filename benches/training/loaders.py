@@ -41,7 +41,7 @@ def swath(case: Case, settings: Settings) -> Batches:
     if len(dataset) != len(corners):
         raise SystemExit(f"bench: swath.train refuses {dataset.refused}")
     loader = train.Loader(dataset, case.batch_size, sampler="sequential", prefetch=settings["prefetch"])
-    return itertools.chain.from_iterable(loader for _ in itertools.count())
+    return loader.endless()
 
 
 def opened(path: Path, settings: Settings) -> Any:

@@ -265,6 +265,36 @@ def test_a_resume_goes_on_where_it_was(small, batch_size, taken, worlds, prefetc
     assert sorted(left) == list(enumerate(order))[received:]
 
 
+@pytest.mark.parametrize("prefetch", [0, 3])
+def test_epochs_follow_without_an_end(small, prefetch):
+    """The batches of a loader without end are those of its epochs, and a state of it goes on with them."""
+    loader = train.Loader(small, 7, seed=4, prefetch=prefetch)
+    wanted = [batch for _ in range(3) for batch in loader]
+    each = len(wanted) // 3
+    endless = train.Loader(small, 7, seed=4, prefetch=prefetch)
+    batches = endless.endless()
+    stop = each + each // 2
+    for number in range(stop):
+        assert_same(next(batches), wanted[number])
+        assert endless.epoch == number // each
+    state = endless.state_dict()
+    batches.close()
+    resumed = train.Loader(small, 7, prefetch=prefetch)
+    resumed.load_state_dict(state)
+    for number, batch in zip(range(stop, 3 * each), resumed.endless(), strict=False):
+        assert_same(batch, wanted[number])
+    # After the last batch of an epoch the next one is due.
+    ended = train.Loader(small, 7, seed=4, prefetch=prefetch)
+    batches = ended.endless()
+    for _ in range(each):
+        next(batches)
+    resumed.load_state_dict(ended.state_dict())
+    assert_same(next(iter(resumed)), wanted[each])
+    batches.close()
+    with pytest.raises(swath.InvalidError, match="a batch at least"):
+        train.Loader(small, 10_000_000, drop_last=True).endless()
+
+
 def test_states_of_other_orders_are_refused(small):
     loader = Loader(small, 4)
     with pytest.raises(swath.InvalidError, match="Sequential"):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
+from itertools import chain, count, tee
 from os import PathLike
 from pathlib import Path
 from time import monotonic
@@ -31,6 +33,17 @@ ERRORS_KEPT = 100
 
 # Samples, bytes, and the batch or what was made of it.
 type Received = tuple[int, int, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Which batch: the how manieth in all, and of how many that an epoch has from a position on."""
+
+    number: int
+    epoch: int
+    start: int
+    batch: int
+    batches: int
 
 
 class Loader:
@@ -116,23 +129,52 @@ class Loader:
         return self.share.batches(len(self.sampler), self._start, self.batch_size, self.drop_last)
 
     def __iter__(self) -> Generator[Any]:
+        epoch = self.epoch
+        yield from self._given(iter([(epoch, self._start)]))
+        if self.epoch == epoch:
+            self.set_epoch(epoch + 1)
+
+    def endless(self) -> Generator[Any]:
+        """Give the batches of this epoch, of the next one, and so on, until the caller stops.
+
+        The first batches of an epoch are read ahead while the last ones of the epoch before are trained on,
+        where loops over the loader itself wait for them. What is set meanwhile, such as `dataset`, does not
+        count. `epoch` and `state_dict` are those of the batch that was received last.
+        """
+        if self.share.batches(len(self.sampler), 0, self.batch_size, self.drop_last) == 0:
+            raise InvalidError(f"wanted epochs of a batch at least, found {len(self.sampler)} samples")
+        return self._given(
+            chain([(self.epoch, self._start)], ((epoch, 0) for epoch in count(self.epoch + 1)))
+        )
+
+    def _given(self, epochs: Iterator[tuple[int, int]]) -> Generator[Any]:
+        """Give the batches of epochs, each from a position on."""
         if len(self.dataset) != self.sampler.count:
             raise InvalidError(f"wanted a dataset of {self.sampler.count} samples, found {len(self.dataset)}")
         for name in self.dataset.sources:
             self._outputs.setdefault(name, self._new_outputs())
-        start, epoch, batches = self._start, self.epoch, len(self)
-        self._start, self._received = 0, start
-        results = ahead(
-            partial(self._read, self.dataset, self.seed, epoch, start), range(batches), self.prefetch
+        total, dataset, seed = len(self.sampler), self.dataset, self.seed
+        numbers, epoch_now = count(), self.epoch
+        places = (
+            _Place(next(numbers), epoch, start, batch, batches)
+            for epoch, start in epochs
+            for batches in (self.share.batches(total, start, self.batch_size, self.drop_last),)
+            for batch in range(batches)
         )
-        total = len(self.sampler)
+        # One copy says what is read, the other one what comes.
+        read, come = tee(places)
+        self._received, self._start = self._start, 0
+        results = ahead(partial(self._read, dataset, seed), read, self.prefetch)
         try:
-            for batch in range(batches):
+            for place in come:
                 asked_s = monotonic()
                 samples, size, result = next(results)
                 self._waits.received(samples, size, asked_s, monotonic())
-                self._received = self.share.received(total, start, self.batch_size, batch + 1)
-                self._line.tell(epoch, batch + 1, batches, self.stats)
+                if place.epoch != epoch_now:
+                    epoch_now = place.epoch
+                    self.set_epoch(epoch_now)
+                self._received = self.share.received(total, place.start, self.batch_size, place.batch + 1)
+                self._line.tell(place.epoch, place.batch + 1, place.batches, self.stats)
                 given = [result if self._device is None else result.received()]
                 del result
                 # The frame of a generator that waits holds nothing of what it gave.
@@ -140,8 +182,6 @@ class Loader:
                 self._waits.returned(monotonic())
         finally:
             results.close()
-        if self.epoch == epoch:
-            self.set_epoch(epoch + 1)
 
     def set_epoch(self, epoch: int) -> None:
         """Say which epoch the next iteration is of, from its beginning, unless it is this one already."""
@@ -213,23 +253,16 @@ class Loader:
         """Write a page of HTML that shows when the last batches were waited for, and how long waits were."""
         Path(path).write_text(page(self._waits.turns(), self.stats()), encoding="utf-8")
 
-    def _read(
-        self,
-        dataset: Dataset,
-        seed: int,
-        epoch: int,
-        start: int,
-        batch: int,
-        flight: Flight[Received] | None,
-    ) -> Received:
+    def _read(self, dataset: Dataset, seed: int, place: _Place, flight: Flight[Received] | None) -> Received:
+        epoch = place.epoch
         positions, padding = self.share.positions(
-            len(self.sampler), start, self.batch_size, batch, self.drop_last
+            len(self.sampler), place.start, self.batch_size, place.batch, self.drop_last
         )
         numbers = self.sampler.at(seed, epoch, positions)
         samples = dataset.samples(numbers, positions, padding)
         begun = None if flight is None or not self._is_plain else partial(_announced, flight)
         try:
-            read = dataset.read(samples, seed, epoch, self._outputs, batch, begun)
+            read = dataset.read(samples, seed, epoch, self._outputs, place.number, begun)
         except SwathError:
             if self.on_error == "raise":
                 raise
