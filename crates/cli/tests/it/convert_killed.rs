@@ -7,16 +7,21 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Every file below a folder, by its path there.
+/// What objects are called that were not whole when their writer was killed: nobody reads them, and `swath validate` lists them.
+const UNFINISHED: &str = ".swath-part-";
+
+/// Every object below a folder, by its path there.
 fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut left = vec![folder.to_owned()];
     while let Some(next) = left.pop() {
         for entry in fs::read_dir(&next).unwrap() {
             let path = entry.unwrap().path();
+            let is_unfinished =
+                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(UNFINISHED));
             if path.is_dir() {
                 left.push(path);
-            } else {
+            } else if !is_unfinished {
                 let name = path.strip_prefix(folder).unwrap().to_string_lossy().into_owned();
                 found.insert(name, fs::read(&path).unwrap());
             }
