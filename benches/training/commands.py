@@ -25,7 +25,7 @@ from benches.training.same import same
 PASSES, STEPS, CLOUD_STEPS, BATCHES = 3, 1000, 2000, {"grid": 100, "crops": 20}
 MEMORY_BATCHES = 10_000
 PARTS = ("waits", "cloud", "race", "same", "memory")
-PREFETCH = 2
+PREFETCH = 4
 # What docs/configuration.md says of an engine that was told nothing.
 ENGINE_BYTES, LANE_BYTES = (256 + 16) << 20, 4 << 20
 KINDS = ("sleeps", "trains", "holds the GIL")

@@ -58,7 +58,7 @@ def contenders(case: str) -> list[Contender]:
     """Return who takes part."""
     forked = {"start": "forkserver", "prefetch": 2}
     found = [
-        Contender("swath", "swath", {"prefetch": 2}),
+        Contender("swath", "swath", {"prefetch": 4}),
         *(
             Contender(f"TensorStore, {workers} workers", "tensorstore", {"workers": workers, **forked})
             for workers in (0, 1, 2, 4)

@@ -46,7 +46,7 @@ def page(record: dict[str, Any]) -> str:
         "## What it must show\n",
         markdown(["what", "found", "wanted", ""], bars(record, rows)),
         "\n## Waits of `grid`\n",
-        f"{record['steps']} steps of swath's loader, without workers, prefetch=2.\n",
+        f"{record['steps']} steps of swath's loader, without workers, prefetch=4.\n",
         markdown(
             ["step", "its median ms", "first batch s", "p50 wait ms", "p99", "p99.9", "longest"],
             [_waits(name, found) for name, found in record["waits"].items()],

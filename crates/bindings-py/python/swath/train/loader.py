@@ -69,7 +69,7 @@ class Loader:
         padding.
     share : Share, optional
         Which rank this is; by default what torch.distributed or the environment says.
-    prefetch : int, default 2
+    prefetch : int, default 4
         How many batches are read ahead; 0 reads each as it is asked for. Memory is that of so many batches
         and two more, and of those beyond that the caller holds.
     transform : callable, optional
@@ -95,7 +95,7 @@ class Loader:
         seed: int = 0,
         drop_last: bool = False,
         share: Share | None = None,
-        prefetch: int = 2,
+        prefetch: int = 4,
         transform: Callable[[Batch], Any] | None = None,
         to: Any = "auto",
         on_error: Literal["raise", "skip"] = "raise",
