@@ -29,8 +29,7 @@ macro_rules! loaded {
     ($($type:ty => $of:ident),*) => {
         $(impl Loaded for Plain<$type> {
             #[inline(always)]
-            /// The values of eight elements.
-    fn eight<E: Eight>(elements: [Self::Bytes; 8]) -> E {
+            fn eight<E: Eight>(elements: [Self::Bytes; 8]) -> E {
                 E::$of(bytemuck::cast(elements))
             }
         })*
