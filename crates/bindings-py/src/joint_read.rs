@@ -24,8 +24,7 @@ type Given<'py> = (Bound<'py, Array>, Bound<'py, PyAny>, Bound<'py, PyAny>, Boun
 
 /// Read several arrays at once, each as `read_many` with `out`; the first error is raised, with its note.
 ///
-/// With a landing the calling thread must not be Python's main thread: no signal ends the read, and whoever waits for the
-/// landing is told of its success before this thread has the GIL again.
+/// With a landing it must not be called on the main thread, whose signals it then does not look at.
 #[pyfunction]
 #[pyo3(name = "_read_arrays", signature = (reads, priority, landing = None))]
 pub(crate) fn read_arrays<'py>(

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What a thread that reads ahead is to tell: at once, without the GIL, where all has been read.
+/// What a thread that reads ahead tells who waits for it, at once and without the GIL.
 #[pyclass(frozen, module = "swath._swath")]
 pub(crate) struct Landing {
     state: Mutex<State>,
@@ -56,7 +56,7 @@ impl Landing {
         self.become_unless_over(State::Over);
     }
 
-    /// Wait for either; true where all was read. The GIL is kept where it is known already.
+    /// Wait until all was read, or nothing more will land; true where all was read.
     fn wait(&self, py: Python<'_>) -> PyResult<bool> {
         let state = *self.state();
         if state != State::Flying {

@@ -54,7 +54,8 @@ def path(tmp_path_factory):
 def entries(extent):
     """What one axis is indexed by, in positions that are there."""
     position = st.integers(-extent, extent - 1)
-    bound = st.none() | st.integers(-extent - 1, extent + 1)
+    # xarray's own lazy arrays take a start before the first element, of slices backwards, for the last one.
+    bound = st.none() | st.integers(-extent, extent + 1)
     step = st.sampled_from([None, 1, 2, 3, -1, -2])
     return st.one_of(
         position, st.builds(slice, bound, bound, step), st.lists(position, min_size=1, max_size=5)
