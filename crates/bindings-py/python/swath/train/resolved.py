@@ -106,8 +106,8 @@ def _as_entry(pick: Pick) -> Any:
 def _as_grid(key: Sequence[Positions]) -> tuple[list[Any], list[int]] | None:
     """Return entries of a key of points that form a grid, and which axis each of its dimensions is.
 
-    They do where each dimension moves along one axis, and no two along the same. Dimensions of length one
-    are those of axes that are left, in their order.
+    They do where each dimension moves along one axis, and no two along the same. Dimensions along which
+    nothing moves are those of axes that are left, in their order.
     """
     rank = max((entry.ndim for entry in key), default=0)
     if any(entry.ndim != rank or entry.size == 0 for entry in key):
@@ -126,10 +126,11 @@ def _as_grid(key: Sequence[Positions]) -> tuple[list[Any], list[int]] | None:
     for dimension, length in enumerate(shape):
         if axes[dimension] == -1:
             axis = next(left, -1)
-            if length != 1 or axis == -1:
+            if axis == -1:
                 return None
             axes[dimension] = axis
-            entries[axis] = np.atleast_1d(entries[axis])
+            # One position, or the same one again and again.
+            entries[axis] = np.full(length, entries[axis])
     return [int(entry) if np.ndim(entry) == 0 else entry for entry in entries], axes
 
 
