@@ -111,8 +111,7 @@ def bench(settings: argparse.Namespace) -> None:
         record = Record.load(settings.record)
     else:
         record = run(settings)
-        name = f"hooks-{record.machine['date']}-{machine.short_name(record.machine)}.json"
-        path: Path = settings.record or ROOT / "benches" / "records" / name
+        path: Path = settings.record or machine.record_path(record.machine, "hooks")
         record.save(path)
         print(f"Record: {path}, {record.seconds:.0f} s, load before {record.machine['load']}")
     write_report(record, settings.docs)

@@ -86,8 +86,7 @@ def main() -> None:
         record = json.loads(settings.record.read_text())
     else:
         record = run(settings)
-        name = f"rechunk-{record['machine']['date']}-{machine.short_name(record['machine'])}.json"
-        path: Path = settings.record or ROOT / "benches" / "records" / name
+        path: Path = settings.record or machine.record_path(record["machine"], "rechunk")
         if settings.cases and path.exists():
             record = joined(json.loads(path.read_text()), record)
         path.write_text(json.dumps(record, indent=1) + "\n")

@@ -184,8 +184,7 @@ def say(case: Case, state: str, results: Sequence[Result]) -> None:
 
 def record_path(record: Record) -> Path:
     """Return where the record of a full run is kept."""
-    name = f"{record.machine['date']}-{machine.short_name(record.machine)}.json"
-    return ROOT / "benches" / "records" / name
+    return machine.record_path(record.machine)
 
 
 def report(record: Record, settings: argparse.Namespace) -> None:

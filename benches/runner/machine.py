@@ -37,6 +37,12 @@ def short_name(machine: dict[str, Any]) -> str:
     return "-".join([*kept[:4], f"{machine['cores']}c"])
 
 
+def record_path(machine: dict[str, Any], kind: str = "") -> Path:
+    """Return where the record of a full run is kept, by the kind of bench; that of all readers has none."""
+    words = [*([kind] if kind else []), machine["date"], short_name(machine)]
+    return ROOT / "benches" / "records" / f"{'-'.join(words)}.json"
+
+
 def cpu_model() -> str:
     """Return the processor's name."""
     for line in Path("/proc/cpuinfo").read_text().splitlines():

@@ -135,8 +135,7 @@ def main() -> None:
             return
         known = json.loads(settings.record.read_text()) if settings.only and settings.record.exists() else {}
         record = run(settings, known)
-        name = f"training-{record['machine']['date']}-{machine.short_name(record['machine'])}.json"
-        path: Path = settings.record or ROOT / "benches" / "records" / name
+        path: Path = settings.record or machine.record_path(record["machine"], "training")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(_short(record), indent=1) + "\n")
         print(f"Record: {path}, {record['seconds']:.0f} s, load before {record['machine']['load']}")

@@ -60,8 +60,7 @@ def main() -> None:
         record = json.loads(settings.record.read_text())
     else:
         record = run(settings)
-        name = f"writing-{record['machine']['date']}-{machine.short_name(record['machine'])}.json"
-        path: Path = settings.record or ROOT / "benches" / "records" / name
+        path: Path = settings.record or machine.record_path(record["machine"], "writing")
         path.write_text(json.dumps(record, indent=1) + "\n")
         print(f"Record: {path}, {record['seconds']:.0f} s, load before {record['machine']['load']}")
     rows = [Row(**row) for row in record["rows"]]
