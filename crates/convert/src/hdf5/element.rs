@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
+use half::f16;
 use serde_json::{Value, json};
 
 /// An element of a type: a number, a word for what JSON has no number for, or bytes in base64.
@@ -51,21 +52,11 @@ fn float(element: &[u8]) -> Value {
     json!(value)
 }
 
-/// A little-endian float of two, four or eight bytes; a half is put together from its parts (IEEE 754).
+/// A little-endian float of two, four or eight bytes.
 fn number(element: &[u8]) -> Option<f64> {
     Some(match *element {
-        [low, high] => {
-            let bits = u16::from_le_bytes([low, high]);
-            let (exponent, fraction) = (bits >> 10 & 31, f64::from(bits & 1023));
-            let magnitude = match exponent {
-                0 => fraction / 1024.0 * 2f64.powi(-14),
-                31 if fraction == 0.0 => f64::INFINITY,
-                31 => f64::NAN,
-                _ => (1.0 + fraction / 1024.0) * 2f64.powi(i32::from(exponent) - 15),
-            };
-            if bits >> 15 == 1 { -magnitude } else { magnitude }
-        }
-        [a, b, c, d] => f64::from(f32::from_le_bytes([a, b, c, d])),
+        [a, b] => f16::from_le_bytes([a, b]).to_f64(),
+        [a, b, c, d] => f32::from_le_bytes([a, b, c, d]).into(),
         _ => f64::from_le_bytes(element.try_into().ok()?),
     })
 }
@@ -83,6 +74,7 @@ mod tests {
             (">f8", &f64::NAN.to_be_bytes(), json!("NaN")),
             ("<f2", &[0x00, 0x3c], json!(1.0)),
             ("<f2", &[0x00, 0xfc], json!("-Infinity")),
+            (">f2", &[0x80, 0x01], json!(-(2f64.powi(-24)))),
             ("|b1", &[1], json!(true)),
             ("|S2", b"ab", json!("YWI=")),
         ] {
