@@ -147,9 +147,7 @@ fn append(
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> anyhow::Result<Verdict> {
-    let place = Place::either(target, &arguments.url)?;
-    let directory = if let Place::Directory(path) = &place { Some(path) } else { None };
-    let folder = journal_folder(arguments.journal.as_ref(), directory);
+    let (place, folder) = target_and_journal(arguments, target)?;
     let (journal, before) = Journal::open(folder.context("--append to a URL: wanted its --journal")?)?;
     if !before.is_finished(&journal.finished()?) {
         bail!("{}: not finished: --resume it first", target.display());
@@ -164,15 +162,21 @@ fn append(
     job.run(&store, interrupt, damages, out)
 }
 
+/// Where a store is, and the folder of its journal, if it may have one.
+fn target_and_journal(arguments: &WriteArguments, target: &Path) -> anyhow::Result<(Place, Option<PathBuf>)> {
+    let place = Place::either(target, &arguments.url)?;
+    let directory = if let Place::Directory(path) = &place { Some(path) } else { None };
+    let folder = journal_folder(arguments.journal.as_ref(), directory);
+    Ok((place, folder))
+}
+
 fn resume(
     arguments: &WriteArguments,
     target: &Path,
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> anyhow::Result<Verdict> {
-    let place = Place::either(target, &arguments.url)?;
-    let directory = if let Place::Directory(path) = &place { Some(path) } else { None };
-    let folder = journal_folder(arguments.journal.as_ref(), directory);
+    let (place, folder) = target_and_journal(arguments, target)?;
     let folder = folder.context("--resume of a target behind a URL: wanted its --journal")?;
     let (journal, plan) = Journal::open(folder)?;
     let files = plan_files(arguments, &plan)?;
