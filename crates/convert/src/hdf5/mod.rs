@@ -1,13 +1,13 @@
 //! HDF5 and NetCDF-4 files as the Zarr that lies in them: each chunk of a dataset is a range of the file, behind the same filters.
 //!
-//! The metadata is read by the crate `hdf5-reader`, whose reads go through the engine in aligned blocks; no chunk is read. What
-//! comes out are [`References`](crate::References), in the form that kerchunk gives such files, so that a conversion is a copy of
-//! a reference store, and what stays virtual is its document.
+//! The metadata is read by the crate `hdf5-reader`, whose reads go through the engine in aligned blocks; of chunks only those are read
+//! that skip filters. What comes out are [`References`](crate::References), in the form that kerchunk gives such files, so that a
+//! conversion is a copy of a reference store, and what stays virtual is its document.
 //!
 //! # What becomes what
 //!
 //! - Groups are groups, datasets are Zarr v2 arrays, attributes are attributes: lists of one element are that element, as NetCDF has
-//!   it. Soft links are what they point to; external ones are left out.
+//!   it. Soft links are what they point to; those to other files are passed over.
 //! - Filters: deflate, shuffle, Fletcher-32, LZ4 (32004), blosc (32001), zstd (32015). A dataset with another one is left out.
 //!   Chunks that skip the last filters, as they would be longer behind them, are filtered and held in the references.
 //! - A contiguous dataset is cut along its first axes into chunks of at most 8 MiB where its shape allows; a compact one, and one of
