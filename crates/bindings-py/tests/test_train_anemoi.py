@@ -89,3 +89,25 @@ def test_other_groups_are_refused(stored, tmp_path):
         train.anemoi(swath.open_group(tmp_path / "b.zarr"))
     with pytest.raises(swath.InvalidError, match="two dates"):
         train.anemoi(swath.open_group(tmp_path / "b.zarr"), normalise=False)
+
+
+def test_cells_around_places_are_of_its_own_coordinates(stored):
+    path, values = stored
+    # On the equator, a degree apart: the nearest cells are neighbours.
+    zarr.open_group(path).create_array("latitudes", data=np.zeros(CELLS))
+    zarr.open_group(path).create_array("longitudes", data=np.arange(CELLS) * 1.0)
+    group = swath.open_group(path)
+    source = train.anemoi(group, around=3, normalise=False, variables=["u10"])
+    origins = {("latitude", "longitude"): [[1.0, 6.9], [0.0, 359.0]]}
+    dataset = train.Dataset({"a": source}, origins=origins)
+    samples = dataset.samples(np.arange(len(dataset)), np.arange(len(dataset)))
+    read = dataset.read(samples, 0, 0)["a"]
+    assert read.shape == (len(dataset), 1, 1, 3) and len(dataset) == 2 * (TIMES - len(MISSING))
+    for number, (time, longitude) in enumerate(
+        zip(samples.origins["time"], samples.origins["longitude"], strict=True)
+    ):
+        place = int(np.flatnonzero(DATES == time.astype("M8[s]"))[0])
+        cells = [7, 6, 8] if longitude == 6.9 else [0, 1, 2]
+        np.testing.assert_array_equal(read[number, 0, 0], values[place, 2, 0, cells])
+    with pytest.raises(swath.InvalidError, match="found both"):
+        train.anemoi(group, around=3, cells=[0])

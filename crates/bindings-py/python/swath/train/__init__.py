@@ -9,6 +9,7 @@ from swath.train.anemoi_layout import anemoi
 from swath.train.axis import Axis
 from swath.train.batch import Batch, Samples
 from swath.train.blocks import Blocks, blocks_of
+from swath.train.cells import Cells
 from swath.train.chunk_aware import ChunkAware
 from swath.train.crop import Crop
 from swath.train.dataset import Dataset
@@ -35,6 +36,7 @@ __all__ = [
     "Axis",
     "Batch",
     "Blocks",
+    "Cells",
     "ChunkAware",
     "Crop",
     "Dataset",

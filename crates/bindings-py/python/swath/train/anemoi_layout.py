@@ -11,6 +11,8 @@ import numpy.typing as npt
 from swath._swath import Group
 from swath.errors import InvalidError
 from swath.train.arrays import Values
+from swath.train.cells import Cells
+from swath.train.crop import Crop
 from swath.train.sources import Source, source
 from swath.train.times import coordinates
 from swath.train.window import Window
@@ -26,6 +28,7 @@ def anemoi(
     variables: Sequence[str] | None = None,
     ensemble: int | slice = 0,
     cells: npt.ArrayLike | None = None,
+    around: int | None = None,
     normalise: bool = True,
     fill: float | None = None,
     dtype: npt.DTypeLike = "float32",
@@ -48,6 +51,9 @@ def anemoi(
         Which members; a single one has no axis.
     cells : array_like, optional
         Which cells: their positions, or a flag for each. By default all.
+    around : int, optional
+        How many cells around the origin's ``latitude`` and ``longitude`` a sample has, in place of the same
+        cells always: see `Cells`.
     normalise : bool, default True
         Whether the dataset's own ``mean`` and ``stdev`` of each variable normalise it; what does not vary
         becomes 0.
@@ -57,11 +63,13 @@ def anemoi(
     Raises
     ------
     InvalidError
-        The group is no such dataset, or has no such variables.
+        The group is no such dataset, or has no such variables; or both `cells` and `around` are told.
     """
     for wanted in ("data", "dates"):
         if wanted not in group:
             raise InvalidError(f"wanted a dataset of anemoi-datasets, found no array {wanted!r}")
+    if cells is not None and around is not None:
+        raise InvalidError("wanted cells= or around=, found both")
     names = _names(group)
     chosen = names if variables is None else list(variables)
     unknown = [name for name in chosen if name not in names]
@@ -75,12 +83,17 @@ def anemoi(
         spread = _values(group, "stdev")
         normal = {"mean": _values(group, "mean"), "std": np.where(spread == 0, 1, spread), "per": "variable"}
     dates = coordinates(group["dates"])
+    crops: dict[str | tuple[str, ...], Crop] = {
+        "time": Window(_step(group, dates), history=history, forecast=forecast)
+    }
+    if around is not None:
+        crops["cell"] = Cells(around, latitude="latitudes", longitude="longitudes")
     return source(
         group,
         "data",
         dims=DIMS,
         coords={"time": _known(dates, group.attrs.get("missing_dates") or ())},
-        crops={"time": Window(_step(group, dates), history=history, forecast=forecast)},
+        crops=crops,
         select=select,
         fill=fill,
         dtype=dtype,

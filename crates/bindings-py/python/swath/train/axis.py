@@ -37,7 +37,7 @@ class Axis:
         Whether no value is below the one before it, and all are known.
     """
 
-    __slots__ = ("_counts", "_known", "_places", "_tolerance", "is_sorted", "values")
+    __slots__ = ("__weakref__", "_counts", "_known", "_places", "_tolerance", "is_sorted", "values")
 
     def __init__(self, values: npt.ArrayLike) -> None:
         self.values: Values = np.asarray(values)
@@ -139,6 +139,11 @@ class Axis:
                 f"wanted coordinates that are compared with {self.values.dtype}, found {asked.dtype}"
             )
         return asked
+
+
+def known(values: Values) -> Values:
+    """Return values without NaN and NaT."""
+    return values[~np.isnan(values)] if values.dtype.kind in "fmM" else values
 
 
 def span(value: Any) -> Any:

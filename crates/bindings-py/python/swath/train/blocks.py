@@ -11,7 +11,7 @@ from swath.errors import InvalidError
 from swath.train.arrays import Positions, Values
 from swath.train.dataset import ORIGINS_AT_ONCE, Dataset
 from swath.train.sources import Source
-from swath.train.space import OriginGroup, Space
+from swath.train.space import OriginGroup, Space, together
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,13 @@ def _labels(source: Source, group: OriginGroup) -> Values:
     lengths = dict(zip(source.dims, source.objects, strict=True))
     found = [np.zeros(len(group), np.int64)]
     for dims, crop in source.crops.items():
-        follows = crop.along or dims[0]
-        if follows not in group.dims:
+        follows = crop.follows(dims)
+        if not set(follows) <= set(group.dims):
             continue
-        axes = tuple(source.axes[dim] for dim in dims)
+        axes = source.axes_of(dims)
         for start in range(0, len(group), ORIGINS_AT_ONCE):
-            origins = group.values[follows][start : start + ORIGINS_AT_ONCE]
+            looked_at = slice(start, start + ORIGINS_AT_ONCE)
+            origins = together(follows, {dim: group.values[dim][looked_at] for dim in follows})
             indexes = crop.indexes(axes, origins, np.ones(len(origins)))
             part = np.array([[_begin(entry) for entry in index] for index in indexes], np.int64)
             if start == 0:

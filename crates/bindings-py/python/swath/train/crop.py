@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from swath.train.arrays import AxisIndex, Draws, Flags, Values
-from swath.train.axis import Axis
+from swath.train.axis import Axis, known
 
 # Which origins are refused, by reason; an origin has at most one.
 type Refused = dict[str, Flags]
@@ -19,11 +19,45 @@ class Crop(ABC):
 
     Attributes
     ----------
-    along : str or None
-        The dimension of origins that it follows; None for the name of its (first) axis.
+    along : str, tuple of str or None
+        The dimension of origins that it follows, or those whose values it takes together; None for the name
+        of its (first) axis.
     """
 
-    along: str | None
+    along: str | tuple[str, ...] | None
+
+    def follows(self, dims: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the dimensions of origins that it follows, cutting the axes `dims`."""
+        if isinstance(self.along, tuple):
+            return self.along
+        return (self.along or dims[0],)
+
+    @property
+    def may_refuse(self) -> bool:
+        """Whether `refused` refuses any origin; it is asked only where it knows all that the crop follows."""
+        return True
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates that it is given as `axes`, in place of those of the axes that it cuts."""
+        return ()
+
+    def candidates(self, axes: tuple[Axis, ...], stride: int) -> Values:
+        """Return what may be an origin where nothing else is told: every known value, by default.
+
+        Parameters
+        ----------
+        axes : tuple of Axis
+            As of `indexes`.
+        stride : int
+            Every how many are taken.
+
+        Returns
+        -------
+        numpy.ndarray
+            As `origins` of `indexes`.
+        """
+        return known(axes[0].values[::stride])
 
     @property
     def draws(self) -> bool:
@@ -52,9 +86,9 @@ class Crop(ABC):
         Parameters
         ----------
         axes : tuple of Axis
-            Those that it cuts.
+            Those that it cuts, or its `coordinates`.
         origins : numpy.ndarray
-            One coordinate for each sample.
+            One coordinate for each sample; of several dimensions together of shape (samples, dimensions).
         draws : numpy.ndarray
             One number from 0 to below 1 for each sample, its own for this source.
         """

@@ -18,7 +18,6 @@ from swath.train.batch import Batch, Fetched, Samples
 from swath.train.counter import key_of, stream, uniform
 from swath.train.crop import Crop
 from swath.train.memory import NewArrays, Outputs
-from swath.train.patch import Patch
 from swath.train.reading import Read, read_all, withhold
 from swath.train.sources import Source
 from swath.train.space import OriginGroup, Space
@@ -77,32 +76,45 @@ class Dataset:
     def _groups(
         self, origins: Mapping[str | tuple[str, ...], npt.ArrayLike], stride: Mapping[str, int]
     ) -> list[OriginGroup]:
-        followed: dict[str, tuple[tuple[Axis, ...], Crop]] = {}
+        followed: dict[tuple[str, ...], tuple[tuple[Axis, ...], Crop]] = {}
         for source in self.sources.values():
-            for dim, crops in source.origin_dims().items():
-                followed.setdefault(dim, crops[0])
+            for together, crops in source.followed().items():
+                followed.setdefault(together, crops[0])
         groups, told = [], set()
         for dims, values in origins.items():
             group = _told(dims, np.asarray(values))
             groups.append(group)
             told |= set(group.dims)
-        if told - set(followed):
-            raise InvalidError(f"wanted origins along {', '.join(followed)}, found {', '.join(sorted(told))}")
-        for dim, (axes, crop) in followed.items():
-            if dim not in told:
-                groups.append(OriginGroup({dim: _candidates(axes[0], crop, stride.get(dim, 1))}))
+        known = list(dict.fromkeys(dim for together in followed for dim in together))
+        if told - set(known):
+            raise InvalidError(f"wanted origins along {', '.join(known)}, found {', '.join(sorted(told))}")
+        # What follows several dimensions together takes the origins that others give them.
+        for together, (axes, crop) in sorted(followed.items(), key=lambda item: len(item[0])):
+            if told.isdisjoint(together):
+                groups.append(_candidates(together, axes, crop, stride))
+                told |= set(together)
+        if set(known) - told:
+            missing = ", ".join(dim for dim in known if dim not in told)
+            raise InvalidError(
+                f"wanted origins along all that is followed together, found none along {missing}"
+            )
         return groups
 
     def _valid(self, group: OriginGroup) -> Flags:
         valid = np.ones(len(group), bool)
         for name, source in self.sources.items():
-            for dim in group.dims:
+            for dims, crops in source.followed().items():
+                if not set(dims) <= set(group.dims):
+                    if not group.values.keys().isdisjoint(dims) and any(crop.may_refuse for _, crop in crops):
+                        raise InvalidError(f"wanted origins along {dims} together, found them apart")
+                    continue
                 for start in range(0, len(group), ORIGINS_AT_ONCE):
                     part = slice(start, start + ORIGINS_AT_ONCE)
-                    for reason, refused in source.refused(dim, group.values[dim][part]).items():
+                    origins = {dim: group.values[dim][part] for dim in dims}
+                    for reason, refused in source.refused(dims, origins).items():
                         valid[part] &= ~refused
                         if refused.any():
-                            place = f"{name}: {reason} along {dim}"
+                            place = f"{name}: {reason} along {', '.join(dims)}"
                             self.refused[place] = self.refused.get(place, 0) + int(refused.sum())
         return valid
 
@@ -112,7 +124,7 @@ class Dataset:
         values = self.space.groups[place].values[splits.along]
         firsts, lasts = [values], [values]
         for called, source in self.sources.items():
-            for _, crop in source.origin_dims().get(splits.along, ()):
+            for _, crop in source.followed().get((splits.along,), ()):
                 reach = crop.reach()
                 if reach is None:
                     found = f"a {type(crop).__name__} of {called}"
@@ -254,14 +266,13 @@ def _told(dims: str | tuple[str, ...], values: Values) -> OriginGroup:
     return OriginGroup({dim: values[:, place] for place, dim in enumerate(dims)})
 
 
-def _candidates(axis: Axis, crop: Crop, stride: int) -> Values:
-    if stride < 1:
-        raise InvalidError(f"wanted a stride of at least 1, found {stride}")
-    # Patches begin at the first cell, wherever their anchor is.
-    first = crop.before if isinstance(crop, Patch) and not crop.wrap else 0
-    known = axis.values[first::stride]
-    sound = ~np.isnan(known) if known.dtype.kind in "fmM" else np.ones(len(known), bool)
-    return known[sound]
+def _candidates(
+    dims: tuple[str, ...], axes: tuple[Axis, ...], crop: Crop, stride: Mapping[str, int]
+) -> OriginGroup:
+    every = [stride.get(dim, 1) for dim in dims]
+    if min(every) < 1:
+        raise InvalidError(f"wanted a stride of at least 1, found {min(every)}")
+    return _told(dims[0] if len(dims) == 1 else dims, crop.candidates(axes, max(every)))
 
 
 def _restricted(space: Space, valid: list[Flags], masks: list[tuple[tuple[str, ...], Flags]]) -> Space:

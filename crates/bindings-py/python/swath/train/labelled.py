@@ -37,9 +37,15 @@ def read_labelled(array: Any, indexes: Sequence[tuple[AxisIndex, ...]]) -> list[
     return [np.asarray(crop.values) for crop in crops]
 
 
-def labelled_coordinates(array: Any) -> dict[str, Values]:
-    """Return the coordinates of a DataArray's own dimensions."""
-    return {str(dim): coordinates(array.coords[dim]) for dim in array.dims if dim in array.coords}
+def labelled_coordinates(array: Any) -> dict[str, Any]:
+    """Return the coordinates of a DataArray's own dimensions, and numbers that it has along one of them."""
+    found: dict[str, Any] = {
+        str(dim): coordinates(array.coords[dim]) for dim in array.dims if dim in array.coords
+    }
+    for name, values in array.coords.items():
+        if values.ndim == 1 and name not in found and values.dtype.kind in "iuf":
+            found[str(name)] = values
+    return found
 
 
 def labelled_chunks(array: Any) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from swath.errors import InvalidError
 from swath.train.arrays import AxisIndex, Draws, Positions, Values, as_indexes
-from swath.train.axis import MISSING, Axis
+from swath.train.axis import MISSING, Axis, known
 from swath.train.crop import Crop, Refused
 
 
@@ -50,6 +50,10 @@ class Patch(Crop):
     def draws(self) -> bool:
         """See `Crop.draws`."""
         return False
+
+    def candidates(self, axes: tuple[Axis, ...], stride: int) -> Values:
+        """See `Crop.candidates`: patches begin at the first cell, wherever their anchor is."""
+        return known(axes[0].values[0 if self.wrap else self.before :: stride])
 
     def lengths(self, axes: tuple[Axis, ...]) -> tuple[int, ...]:
         """See `Crop.lengths`."""

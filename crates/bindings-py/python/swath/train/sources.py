@@ -19,7 +19,7 @@ from swath.train.decoding import Decoding, steps_of
 from swath.train.joined import Joined
 from swath.train.labelled import is_in_memory, is_labelled, labelled_chunks
 from swath.train.resolved import Resolved, Unresolved, resolved
-from swath.train.space import Origins
+from swath.train.space import Origins, together
 from swath.train.stored_axes import Coordinates, dims_of
 from swath.train.view import View
 
@@ -35,7 +35,7 @@ class Source:
     dims : tuple of str
         The name of each axis.
     axes : mapping of str to Axis
-        The coordinates of axes that are cut.
+        The coordinates of axes that are cut, and those that crops ask for besides.
     crops : mapping of tuple of str to Crop
         How axes are cut, each together with the axes that its crop takes.
     select : mapping of str to int, slice or list of int
@@ -51,26 +51,27 @@ class Source:
     select: Mapping[str, AxisIndex]
     decoding: Decoding
 
-    def origin_dims(self) -> dict[str, list[tuple[tuple[Axis, ...], Crop]]]:
-        """Return the dimensions of origins that it follows, each with the crops that do."""
-        found: dict[str, list[tuple[tuple[Axis, ...], Crop]]] = {}
+    def followed(self) -> dict[tuple[str, ...], list[tuple[tuple[Axis, ...], Crop]]]:
+        """Return the dimensions of origins that crops follow, alone or together, each with those crops."""
+        found: dict[tuple[str, ...], list[tuple[tuple[Axis, ...], Crop]]] = {}
         for dims, crop in self.crops.items():
-            found.setdefault(crop.along or dims[0], []).append((self._axes(dims), crop))
+            found.setdefault(crop.follows(dims), []).append((self.axes_of(dims), crop))
         return found
 
-    def refused(self, dim: str, origins: Values) -> Refused:
-        """Return which origins along a dimension cannot be cut, by reason."""
+    def refused(self, dims: tuple[str, ...], origins: Origins) -> Refused:
+        """Return which origins along dimensions that are followed together cannot be cut, by reason."""
+        values = together(dims, origins)
         found: Refused = {}
-        for axes, crop in self.origin_dims().get(dim, ()):
-            for reason, refused in crop.refused(axes, origins).items():
-                found[reason] = refused | found.get(reason, np.zeros(len(origins), bool))
+        for axes, crop in self.followed().get(dims, ()):
+            for reason, refused in crop.refused(axes, values).items():
+                found[reason] = refused | found.get(reason, np.zeros(len(values), bool))
         return found
 
     def indexes(self, origins: Origins, draws: Draws) -> list[tuple[AxisIndex, ...]]:
         """Return the index of each sample: an entry for each axis of the array."""
         along: dict[str, list[AxisIndex]] = {}
         for dims, crop in self.crops.items():
-            cut = crop.indexes(self._axes(dims), origins[crop.along or dims[0]], draws)
+            cut = crop.indexes(self.axes_of(dims), together(crop.follows(dims), origins), draws)
             for place, dim in enumerate(dims):
                 along[dim] = [entries[place] for entries in cut]
         every: list[list[AxisIndex]] = [
@@ -83,7 +84,7 @@ class Source:
         """Return what of the samples does not count: axes of a batch, and (samples, steps) flags."""
         found = []
         for dims, crop in self.crops.items():
-            present = crop.present(self._axes(dims), origins[crop.along or dims[0]], draws)
+            present = crop.present(self.axes_of(dims), together(crop.follows(dims), origins), draws)
             if present is not None and not bool(present.all()):
                 found.append((1 + self.sample_dims.index(dims[-1]), ~present))
         return found
@@ -147,7 +148,7 @@ class Source:
     def _lengths(self) -> list[tuple[str, int]]:
         cropped: dict[str, int | None] = {}
         for dims, crop in self.crops.items():
-            lengths = crop.lengths(self._axes(dims))
+            lengths = crop.lengths(self.axes_of(dims))
             # A crop that keeps fewer axes than it cuts keeps the last ones.
             for dim, length in zip(
                 reversed(dims), reversed((None,) * (len(dims) - len(lengths)) + lengths), strict=True
@@ -160,8 +161,9 @@ class Source:
                 found.append((dim, length))
         return found
 
-    def _axes(self, dims: tuple[str, ...]) -> tuple[Axis, ...]:
-        return tuple(self.axes[dim] for dim in dims)
+    def axes_of(self, dims: tuple[str, ...]) -> tuple[Axis, ...]:
+        """Return what the crop of these axes is given: its coordinates, or those of the axes."""
+        return tuple(self.axes[name] for name in self.crops[dims].coordinates or dims)
 
 
 def source(
@@ -199,8 +201,8 @@ def source(
         Coordinate values by dimension, in place of those that are stored. A dimension without any counts from
         0.
     crops : mapping
-        How axes are cut, by dimension: `Window`, `Patch`, `Point`, `Observations`; a `Forecast` by its two,
-        as ("init_time", "step").
+        How axes are cut, by dimension: `Window`, `Patch`, `Point`, `Observations`, `Cells`; a `Forecast` by
+        its two, as ("init_time", "step").
     select : mapping of str to int, slice or sequence of int, optional
         Positions that are taken along the other axes, channels for one, as NumPy takes them.
     mean, std : float or sequence of floats, optional
@@ -243,11 +245,10 @@ def source(
             f"wanted dimensions of {', '.join(names)}, found {', '.join(sorted(unknown - set(names)))}"
         )
     known = Coordinates(store, name, array, coords)
-    axes = {
-        dim: known.axis(dim, extent)
-        for dim, extent in zip(names, array.shape, strict=True)
-        if dim in _flat(crops)
-    }
+    extents = dict(zip(names, array.shape, strict=True))
+    axes = {dim: known.axis(dim, extents[dim]) for dim in names if dim in _flat(crops)}
+    for cut_dims, crop in _by_dims(crops).items():
+        axes |= {called: known.stored(called, extents[cut_dims[-1]]) for called in crop.coordinates}
     steps = dict(decode) if isinstance(decode, Mapping) else _steps(array) if decode else {}
     if is_labelled(array):
         array, known_steps = _opened(array, np.dtype(dtype), per, is_told=isinstance(decode, Mapping))
@@ -319,6 +320,13 @@ def joined(
         ]
         values = np.asarray(told[dim]) if dim in told else _agreed(dim, each, is_joined=dim == along)
         axes[dim] = Axis(np.arange(array.shape[first.dims.index(dim)]) if values is None else values)
+    for dims, crop in crops.items():
+        if crop.coordinates and dims[-1] == along:
+            raise InvalidError(
+                f"wanted {type(crop).__name__} along another dimension than {along}, which is joined"
+            )
+        for called in crop.coordinates:
+            axes[called] = parts[0][1].stored(called, array.shape[first.dims.index(dims[-1])])
     return Source(array, first.dims, axes, crops, first.select, first.decoding)
 
 

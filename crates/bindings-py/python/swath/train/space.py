@@ -14,6 +14,11 @@ from swath.train.arrays import Flags, Positions, Values
 type Origins = dict[str, Values]
 
 
+def together(dims: tuple[str, ...], origins: Origins) -> Values:
+    """Return the coordinates of origins along one dimension, or as (origins, dimensions) along several."""
+    return origins[dims[0]] if len(dims) == 1 else np.stack([origins[dim] for dim in dims], axis=1)
+
+
 @dataclass(frozen=True)
 class OriginGroup:
     """Origins along one dimension, or along several whose values belong together, as those of stations do."""

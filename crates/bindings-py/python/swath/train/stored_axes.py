@@ -69,6 +69,16 @@ class Coordinates:
             raise InvalidError(f"wanted {extent} coordinates along {dim}, found {len(axis)}")
         return axis
 
+    def stored(self, name: str, extent: int) -> Axis:
+        """Return coordinates that have to be there, along an axis of another name."""
+        values = self.values(name, extent)
+        if values is None or values.shape != (extent,):
+            found = "none" if values is None else f"shape {values.shape}"
+            raise InvalidError(
+                f"wanted {extent} coordinates {name!r}, beside the array or told, found {found}"
+            )
+        return Axis(values)
+
 
 def _group_of(store: Any, name: str | None) -> Group | None:
     """Return the group that holds an array, and with it the array's coordinates."""
