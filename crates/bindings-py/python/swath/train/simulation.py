@@ -82,7 +82,7 @@ def simulate(
     step_s: float,
     medium: Medium | str | None = None,
     loaders: int = 1,
-    prefetch: int = 2,
+    prefetch: int = 4,
     cores: int = 1,
     decoded_per_s: float = 1e9,
     ratio: float = 1.0,
