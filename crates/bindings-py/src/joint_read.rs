@@ -129,6 +129,9 @@ fn run(
     landing: Option<&Landing>,
 ) -> PyResult<Vec<Outcome>> {
     let read = |is_interrupted: &dyn Fn() -> bool| {
+        if let Some(landing) = landing {
+            landing.hold_back();
+        }
         let control = Control::new();
         let interrupt = || {
             let is_interrupted = is_interrupted();

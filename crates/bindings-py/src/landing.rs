@@ -6,8 +6,11 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// What a thread that reads ahead tells who waits for it, at once and without the GIL.
+///
+/// Its reads begin `held_back_s` seconds (1 at most) after they were planned.
 #[pyclass(frozen, module = "swath._swath")]
 pub(crate) struct Landing {
+    held_back: Duration,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -22,10 +25,23 @@ enum State {
     Over,
 }
 
+/// The longest that anything is held back.
+const HELD_BACK_MAX: Duration = Duration::from_secs(1);
+
+/// How long something is held back that is told to be by so many seconds.
+pub(crate) fn held_back(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or_default().min(HELD_BACK_MAX)
+}
+
 /// How long a wait is deaf to signals.
 const DEAF: Duration = Duration::from_millis(50);
 
 impl Landing {
+    /// Waits, without the GIL, until reads may begin.
+    pub(crate) fn hold_back(&self) {
+        std::thread::sleep(self.held_back);
+    }
+
     /// All was read.
     pub(crate) fn land(&self) {
         self.become_unless_over(State::Landed);
@@ -47,13 +63,21 @@ impl Landing {
 #[pymethods]
 impl Landing {
     #[new]
-    fn new() -> Landing {
-        Landing { state: Mutex::new(State::Flying), changed: Condvar::new() }
+    #[pyo3(signature = (held_back_s = 0.0))]
+    fn new(held_back_s: f64) -> Landing {
+        let held_back = held_back(held_back_s);
+        Landing { held_back, state: Mutex::new(State::Flying), changed: Condvar::new() }
     }
 
     /// Say that nothing more will land.
     fn end(&self) {
         self.become_unless_over(State::Over);
+    }
+
+    /// Whether `wait` would not wait.
+    #[getter]
+    fn is_there(&self) -> bool {
+        *self.state() != State::Flying
     }
 
     /// Wait until all was read, or nothing more will land; true where all was read.

@@ -51,6 +51,7 @@ mod references;
 mod remote;
 mod selection;
 mod stats;
+mod turns;
 mod variable;
 mod variable_elements;
 mod write;
@@ -81,7 +82,7 @@ mod module {
     #[pymodule_export]
     use crate::described::described;
     #[pymodule_export]
-    use crate::file_access::set_file_access;
+    use crate::file_access::{calibration, set_file_access};
     #[pymodule_export]
     use crate::group::Group;
     #[pymodule_export]
@@ -108,6 +109,8 @@ mod module {
     use crate::remote::option_name;
     #[pymodule_export]
     use crate::stats::stats;
+    #[pymodule_export]
+    use crate::turns::Turns;
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name")]

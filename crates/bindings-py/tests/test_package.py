@@ -95,6 +95,7 @@ swath._swath._reopen
 swath._swath._reopen_url
 swath.train.tensors.torch
 swath\.(fsspec|io|options|train\.\w+|xarray\.\w+|zarr\.\w+)\.[A-Z]\w+
+swath.train.ahead.Crew.__type_params__
 swath.train.ahead.Flight.__type_params__
 """
 

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -12,8 +13,8 @@ import pytest
 import swath
 import zarr
 from swath import train
-from swath._swath import Landing, _read_arrays
-from swath.train.ahead import ahead
+from swath._swath import Landing, Turns, _read_arrays
+from swath.train.ahead import HELD_BACK_S, Crew, ahead
 
 
 def is_reading():
@@ -155,6 +156,80 @@ def test_a_landing_ends_once():
     assert not landing.wait()
 
 
+def test_turns_are_taken_once_each_and_not_before_they_are_due():
+    turns, taken, begun = Turns(), [], time.monotonic()
+
+    def run():
+        while turns.take():
+            taken.append(time.monotonic() - begun)
+
+    threads = [threading.Thread(target=run) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    assert turns.give(4, 0.2)
+    until(lambda: len(taken) == 4)
+    assert min(taken) >= 0.2
+    # Those that are not held back take along what waits.
+    assert turns.give(1, 1.0) and turns.give(1, 0.0)
+    until(lambda: len(taken) == 6)
+    # Whoever ends them lets go of what was given.
+    assert turns.give(2, 1.0)
+    turns.end()
+    for thread in threads:
+        thread.join(60)
+    assert len(taken) == 8 and not turns.give(1, 0.0)
+
+
+def until(is_so):
+    """Wait for something that threads are to do."""
+    for _ in range(6000):
+        if is_so():
+            return
+        time.sleep(0.01)
+    pytest.fail("it did not happen within a minute")
+
+
+def test_what_was_there_is_taken_before_the_next_is_begun():
+    """A loop that does not wait lets go of its last batch before another thread wants the GIL."""
+    begun = []
+
+    def work(number, flight):
+        begun.append(number)
+        return number
+
+    results = ahead(work, range(100), 2)
+    next(results)
+    for number in range(1, 40):
+        until(lambda wanted=number: len(begun) >= wanted + 2)
+        # The thread has said that it began, and may not have said what came of it.
+        time.sleep(0.005)
+        asked = time.monotonic()
+        assert next(results) == number
+        seen = len(begun)
+        # Where the machine was busy elsewhere for so long, nothing is shown.
+        assert seen == number + 2 or time.monotonic() - asked > HELD_BACK_S / 2
+    results.close()
+
+
+def test_batches_that_are_slow_to_come_are_not_held_back_further():
+    """A loop that waits for each batch has the next one begun at once."""
+    held = []
+
+    def watched(crew, items, held_back_s=0.0):
+        held.append(held_back_s)
+        return add(crew, items, held_back_s)
+
+    def work(number, flight):
+        time.sleep(0.02)
+        return number
+
+    add = Crew.add
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Crew, "add", watched)
+        assert list(ahead(work, range(8), 1)) == list(range(8))
+    assert held == [0.0] * 9
+
+
 def test_errors_of_threads_come_in_their_place():
     def work(number, flight):
         if number == 3:
@@ -210,6 +285,28 @@ def test_python_ends_while_batches_are_read_ahead(end):
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert ran.stdout == "4\n" and ran.returncode == ("ValueError" in end)
     assert ("mine" in ran.stderr) == ("mine" in end) and "Exception ignored" not in ran.stderr
+
+
+def test_python_ends_while_another_thread_has_a_loop():
+    """What its loop still asks for is not begun: it is told so, and ends, and Python with it."""
+    program = """
+import threading, time
+from swath.train.ahead import ahead
+
+def work(number, flight):
+    time.sleep(0.01)
+    return number
+
+def loop():
+    for number in ahead(work, range(10**9), 2):
+        started.set()
+
+started = threading.Event()
+threading.Thread(target=loop).start()
+started.wait()
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0 and "found it ending" in ran.stderr
 
 
 def test_interrupts_end_a_loop():

@@ -1162,14 +1162,35 @@ class Awaited:
 
 @final
 class Landing:
-    """What a thread that reads ahead tells who waits for it, at once and without the GIL."""
+    """What a thread that reads ahead tells who waits for it, at once and without the GIL.
 
-    def __new__(cls) -> Landing: ...
+    Its reads begin `held_back_s` seconds (1 at most) after they were planned.
+    """
+
+    def __new__(cls, held_back_s: float = 0.0) -> Landing: ...
     def end(self) -> None:
         """Say that nothing more will land."""
 
     def wait(self) -> bool:
         """Wait until all was read, or nothing more will land; true where all was read."""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether `wait` would not wait."""
+
+@final
+class Turns:
+    """Turns to work, each taken by one thread, which does not want the GIL before its turn is due."""
+
+    def __new__(cls) -> Turns: ...
+    def give(self, count: int, held_back_s: float) -> bool:
+        """Give turns, of which none is taken before so many seconds (1 at most); false where they ended."""
+
+    def end(self) -> None:
+        """Say that no more will be given: what was given may be taken at once."""
+
+    def take(self) -> bool:
+        """Wait for a turn; false where there will be none. Signals are not looked at."""
 
 @final
 class QuickReads:
@@ -1664,6 +1685,12 @@ def _read_arrays(
     """Read several arrays at once, each as `read_many` with `out`; the first error is raised, with its note.
 
     With a landing it must not be called on the main thread, whose signals it then does not look at.
+    """
+
+def _calibration(folder: str) -> tuple[float, float, float, int] | None:
+    """Say what a folder's device was measured to do; None where that is not stored.
+
+    These are reads and bytes a second, seconds a read, and how many reads to keep in flight.
     """
 
 def _set_file_access(way: str | None) -> None:

@@ -6,13 +6,20 @@ use super::{Calibration, CalibrationUse, DeviceKey};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 /// More than any calibration has.
 const FILE_BYTES_MAX: u64 = 16 << 10;
 
 impl Calibration {
+    /// The stored calibration of the device that a directory is on, as files that are opened there use it; `None` where there is
+    /// none, where `SWATH_CALIBRATION` is `off`, and where the directory cannot be opened.
+    pub fn of(directory: &Path) -> Option<Calibration> {
+        let opened = File::open(directory).ok()?;
+        Calibration::find(&CalibrationUse::Stored, opened.as_fd())
+    }
+
     /// The calibration of the device that a directory is on, if there is one to be used.
     pub(crate) fn find(wanted: &CalibrationUse, directory: BorrowedFd<'_>) -> Option<Calibration> {
         let folder = match wanted {

@@ -96,6 +96,23 @@ impl Calibration {
         least_depth(self.direct_4k.as_ref().ok()?)
     }
 
+    /// Reads of 4 KiB a second past the page cache, at the best depth.
+    pub fn reads_per_s(&self) -> Option<f64> {
+        self.direct_4k.as_ref().ok().map(best)
+    }
+
+    /// Bytes a second past the page cache, in reads of 1 MiB at the best depth.
+    pub fn bytes_per_s(&self) -> Option<f64> {
+        self.direct_1m.as_ref().ok().map(|rates| best(rates) * LARGE_BYTES)
+    }
+
+    /// Seconds that a read of 4 KiB takes where all lanes keep as few in flight as was measured, by Little's law (Operations
+    /// Research 9, 1961): reads in flight over reads a second.
+    pub fn latency_s(&self) -> Option<f64> {
+        let in_flight = u32::try_from(CALIBRATION_DEPTHS[0] * self.lanes).ok()?;
+        self.direct_4k.as_ref().ok().map(|rates| f64::from(in_flight) / rates[0])
+    }
+
     /// Where it came from, as it is told with a medium's mechanism.
     pub(crate) fn describe(&self) -> String {
         format!(", calibrated {}", self.measured_on)
@@ -186,6 +203,17 @@ mod tests {
         assert!((at(4096.0) - 10_000.0).abs() < 1.0 && (at(1_048_576.0) - 625_000.0).abs() < 1.0);
         let odd = Calibration { direct_1m: Ok([1e6, 1e6, 1e6]), ..example() };
         assert_eq!(odd.device_cost(), None);
+    }
+
+    #[test]
+    fn calibration_says_rates_and_how_long_a_read_takes() {
+        let found = example();
+        assert_eq!(found.reads_per_s(), Some(100_000.0));
+        assert_eq!(found.bytes_per_s(), Some(1_600.0 * 1_048_576.0));
+        // Two lanes with eight reads each, at 50,000 a second.
+        assert!((found.latency_s().unwrap() - 320e-6).abs() < 1e-9);
+        let unknown = Calibration { direct_4k: Err(String::new()), direct_1m: Err(String::new()), ..found };
+        assert_eq!((unknown.reads_per_s(), unknown.bytes_per_s(), unknown.latency_s()), (None, None, None));
     }
 
     #[test]

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from itertools import islice
-from threading import get_ident
+from itertools import count, islice
+from weakref import WeakSet
 
-from swath._swath import Landing
+from swath._swath import Landing, Turns
 from swath.errors import InvalidError
 
 # Threads that wait for storage cost little. Those of work that does not wait share the cores.
 THREADS_MAX = 32
+
+# Whoever takes a result that was there goes on with it in less than this, and lets go of the last one. Each
+# tensor of torch's that is let go of gives the GIL away, and has to wait where another thread takes it; and
+# reads want the cores. A step that has the GIL lets a read be planned only where it ends: what was planned
+# then is read once the next step has begun.
+HELD_BACK_S = 0.001
+
+_numbers = count()
 
 
 def give_way() -> None:
@@ -35,35 +43,133 @@ class Flight[R]:
     wait for the GIL then, which a step of training can hold for its whole length.
     """
 
-    __slots__ = ("_early", "_future", "_landing")
+    __slots__ = ("_early", "_error", "_landing", "_late")
 
-    def __init__(self) -> None:
-        self._landing = Landing()
+    def __init__(self, held_back_s: float) -> None:
+        self._landing = Landing(held_back_s)
         self._early: list[R] = []
-        self._future: Future[R] | None = None
+        self._late: list[R] = []
+        self._error: BaseException | None = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether `result` would not wait."""
+        return self._landing.is_there
 
     def announce(self, result: R) -> Landing:
         """Say what the result is once its reads have ended, which are to tell what is returned."""
         self._early.append(result)
         return self._landing
 
-    def begin[T](self, pool: ThreadPoolExecutor, work: Callable[[T, Flight[R]], R], item: T) -> Flight[R]:
-        """Have a thread do the work."""
-        self._future = pool.submit(self._work, work, item)
-        return self
-
-    def _work[T](self, work: Callable[[T, Flight[R]], R], item: T) -> R:
+    def fly[T](self, work: Callable[[T, Flight[R]], R], item: T) -> None:
+        """Do the work."""
         try:
-            return work(item, self)
+            self._late.append(work(item, self))
+        except BaseException as error:
+            self._error = error
         finally:
             self._landing.end()
 
     def result(self) -> R:
-        """Wait for the result, or raise what went wrong."""
+        """Wait for the result, or raise what went wrong; once."""
         if self._landing.wait() and self._early:
             return self._early.pop()
-        assert self._future is not None, "it was begun before it was asked for"
-        return self._future.result()
+        if self._error is not None:
+            try:
+                raise self._error
+            finally:
+                # Its traceback has this frame, which has the flight.
+                self._error = None
+        return self._late.pop()
+
+
+class Crew[T, R]:
+    """Threads that work on items in the order in which they were added.
+
+    Parameters
+    ----------
+    work : callable
+        Called with each item and its flight.
+    size : int
+        How many threads there are at most.
+    """
+
+    def __init__(self, work: Callable[[T, Flight[R]], R], size: int) -> None:
+        self._work = work
+        self._size = size
+        self._owner = os.getpid()
+        self._turns = Turns()
+        self._waiting: deque[tuple[T, Flight[R]]] = deque()
+        self._threads: list[threading.Thread] = []
+        _at_exit(self._turns)
+
+    def check(self) -> None:
+        """Raise where this process was forked from the one that has the threads."""
+        if os.getpid() != self._owner:
+            raise InvalidError("wanted batches in the process that began to read them, found a fork")
+
+    def add(self, items: Iterable[T], held_back_s: float = 0.0) -> list[Flight[R]]:
+        """Begin to work on items in so many seconds, and to read each so long after it was planned."""
+        flights = []
+        for item in items:
+            flight = Flight[R](held_back_s)
+            self._waiting.append((item, flight))
+            flights.append(flight)
+        if not self._turns.give(len(flights), held_back_s):
+            raise InvalidError("wanted batches before Python ends, found it ending")
+        while len(self._threads) < min(len(flights), self._size):
+            self._start()
+        return flights
+
+    def end(self) -> None:
+        """Begin nothing more, and wait for what is under way."""
+        # A forked process has none of the threads, and whatever they held then is held for ever.
+        if os.getpid() != self._owner:
+            return
+        self._waiting.clear()
+        self._turns.end()
+        # One of them, which collects garbage, cannot wait for itself.
+        if threading.current_thread() not in self._threads:
+            for thread in self._threads:
+                thread.join()
+
+    def _start(self) -> None:
+        told = (self._turns, self._waiting, self._work)
+        thread = threading.Thread(target=_run, args=told, name=f"swath-train-{next(_numbers)}", daemon=False)
+        self._threads.append(thread)
+        thread.start()
+
+
+def _run[T, R](turns: Turns, waiting: deque[tuple[T, Flight[R]]], work: Callable[[T, Flight[R]], R]) -> None:
+    """Work, on a thread, which does not hold the crew: it ends where nobody else holds that."""
+    give_way()
+    while turns.take():
+        try:
+            item, flight = waiting.popleft()
+        except IndexError:
+            return
+        flight.fly(work, item)
+        # What was made of it is the taker's alone.
+        del item, flight
+
+
+_open: WeakSet[Turns] = WeakSet()
+
+
+def _at_exit(turns: Turns) -> None:
+    """End turns that nobody ended when Python ends, which waits for threads first."""
+    _open.add(turns)
+
+
+def _end_all() -> None:
+    for turns in list(_open):
+        turns.end()
+
+
+# What Python's own pools of threads use; `atexit` comes after threads were waited for.
+threading._register_atexit(_end_all)  # type: ignore[attr-defined]
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_open.clear)
 
 
 def ahead[T, R](work: Callable[[T, Flight[R] | None], R], items: Iterable[T], depth: int) -> Generator[R]:
@@ -71,7 +177,8 @@ def ahead[T, R](work: Callable[[T, Flight[R] | None], R], items: Iterable[T], de
 
     An error of `work` is raised where its result would have come. Whoever stops early waits for what is under
     way. With a depth of 0 there is no thread, and each item is worked on as it is asked for. What was given
-    is not held here.
+    is not held here. Where a result was there when it was asked for, the next item is begun a millisecond
+    later: until then no thread of these wants the GIL or a core.
 
     Raises
     ------
@@ -81,33 +188,17 @@ def ahead[T, R](work: Callable[[T, Flight[R] | None], R], items: Iterable[T], de
     if depth == 0:
         yield from (work(item, None) for item in items)
         return
-    left, owner = iter(items), os.getpid()
-    idents: set[int] = set()
-
-    def start() -> None:
-        idents.add(get_ident())
-        give_way()
-
-    pool = ThreadPoolExecutor(
-        min(depth, THREADS_MAX),
-        thread_name_prefix="swath-train",
-        initializer=start,
-    )
-    pending: deque[Flight[R]] = deque()
-
-    def begin(count: int) -> None:
-        pending.extend(Flight[R]().begin(pool, work, item) for item in islice(left, count))
-
+    left = iter(items)
+    crew = Crew[T, R](work, min(depth, THREADS_MAX))
     try:
-        begin(depth)
+        pending = deque(crew.add(islice(left, depth)))
         while pending:
-            if os.getpid() != owner:
-                raise InvalidError("wanted batches in the process that began to read them, found a fork")
-            done = [pending.popleft().result()]
-            begin(1)
+            crew.check()
+            flight = pending.popleft()
+            held_back_s = HELD_BACK_S if flight.is_there else 0.0
+            done = [flight.result()]
+            del flight
+            pending.extend(crew.add(islice(left, 1), held_back_s))
             yield done.pop()
     finally:
-        # A forked process has none of the threads; and one of them, which collects garbage, cannot wait for
-        # itself.
-        is_waited_for = os.getpid() == owner and get_ident() not in idents
-        pool.shutdown(wait=is_waited_for, cancel_futures=True)
+        crew.end()
