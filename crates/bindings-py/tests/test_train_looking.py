@@ -1,10 +1,15 @@
 """What is said of samples before they are read, and of loops while they run."""
 
+import ctypes
 import itertools
+import json
+import os
+import sys
 
 import numpy as np
 import pytest
 import swath
+import zarr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from swath import train
@@ -145,3 +150,47 @@ def test_the_99th_of_100_waits():
 
     assert _p99([]) == 0 and _p99([3.0]) == 3
     assert _p99([float(number) for number in range(100)]) == 98
+
+
+def device(folder):
+    """What tells the device of a folder from others, as a calibration's file names it."""
+    number, found = folder.stat().st_dev, ctypes.create_string_buffer(512)
+    assert ctypes.CDLL(None).statfs(os.fsencode(folder), found) == 0
+    system = int.from_bytes(found.raw[:4], sys.byteorder)
+    return {"device_major": os.major(number), "device_minor": os.minor(number), "file_system": system}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="devices are calibrated on Linux")
+def test_a_calibrated_device_is_counted_on(tmp_path, monkeypatch):
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    values = np.zeros((40, 2, 64, 64), "int16")
+    zarr.create_array(tmp_path / "a", data=values, chunks=(4, 2, 32, 32))
+    data = dataset(swath.open_array(tmp_path / "a"), size=16)
+    assert train.explain(data).medium is train.MEDIA["page cache"]
+    key = device(tmp_path)
+    measured = {"version": 1, **key, "measured_on": "2026-11-23", "lanes": 2}
+    for name in ("cached_ring", "cached_threads", "cached_mapping"):
+        measured[f"{name}_reads_per_s"] = 1e6
+    measured |= {"page_cache_request_cost_ns": 300.0, "page_cache_byte_cost_ns": 0.1}
+    for depth, small, large in ((8, 2e3, 100.0), (32, 3.9e3, 250.0), (128, 4e3, 200.0)):
+        measured[f"direct_4k_depth_{depth}_reads_per_s"] = small
+        measured[f"direct_1m_depth_{depth}_reads_per_s"] = large
+    (cache / "swath").mkdir(parents=True)
+    name = f"calibration-{key['device_major']}-{key['device_minor']}-{key['file_system']:x}.json"
+    (cache / "swath" / name).write_text(json.dumps(measured))
+    wanted = train.Medium("calibrated", 4e3, 250 * 2**20, 16 / 2e3, parallel_reads=64)
+    for found in (
+        train.explain(data),
+        train.Loader(data, 4, to="numpy").explain(),
+        train.explain(dataset(values, size=16), medium=train.Medium.calibrated(tmp_path)),
+    ):
+        assert found.medium == wanted
+    assert train.explain(data).bound_by == "reading" and "from calibrated" in str(train.explain(data))
+    assert train.Medium.calibrated(tmp_path / "a" / "zarr.json") == wanted
+    assert train.Medium.calibrated("s3://bucket/a") is None
+    # What no device is known of is assumed, and so is what is told.
+    assert train.explain(dataset(values, size=16)).medium is train.MEDIA["page cache"]
+    assert train.explain(data, medium="nvme").medium is train.MEDIA["nvme"]
+    monkeypatch.setenv("SWATH_CALIBRATION", "off")
+    assert train.Medium.calibrated(tmp_path) is None

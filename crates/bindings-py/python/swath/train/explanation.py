@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from swath._swath import Array
 from swath.errors import InvalidError
 from swath.train.arrays import AxisIndex, Positions
 from swath.train.counter import key_of
 from swath.train.dataset import Dataset
 from swath.train.joined import Joined
 from swath.train.labelled import is_labelled
-from swath.train.medium import Medium, medium_of
+from swath.train.medium import MEDIA, Medium, medium_of
 from swath.train.permutation import Permutation
 from swath.train.sources import Source
 from swath.train.suited import Layout, suited
@@ -70,7 +71,7 @@ class Explanation(Mapping[str, SourceCost]):
     sources : mapping of str to SourceCost
         What one sample needs of each source.
     medium : Medium
-        The medium that is assumed.
+        The medium that is counted on: told, calibrated or assumed.
     reads_samples_per_s, decodes_samples_per_s : float
         Samples a second that the medium reads, and that the cores decode.
     """
@@ -123,7 +124,7 @@ def explain(
     samples: int = 64,
     seed: int = 0,
     *,
-    medium: Medium | str = "page cache",
+    medium: Medium | str | None = None,
     cores: int = 1,
     decoded_per_s: float = DECODED_PER_S,
     ratio: float = 1.0,
@@ -141,8 +142,9 @@ def explain(
         How many are looked at.
     seed : int, default 0
         Which.
-    medium : Medium or str, default "page cache"
-        What they are read from: a name of `swath.train.MEDIA`, whose figures are assumed, or known ones.
+    medium : Medium or str, optional
+        What they are read from: a name of `swath.train.MEDIA`, whose figures are assumed, or known ones. By
+        default what the device of the first source was calibrated to do, or else "page cache".
     cores : int, default 1
         How many cores decode.
     decoded_per_s : float, default 1e9
@@ -155,17 +157,18 @@ def explain(
     chosen = Permutation(len(dataset), key_of(seed)).at(np.arange(min(samples, len(dataset))))
     plan = dataset.plan(dataset.samples(chosen, chosen), seed, 0)
     plans = [{name: [indexes[place]] for name, indexes in plan.items()} for place in range(len(chosen))]
-    return explained(dataset, plans, medium_of(medium), cores * decoded_per_s, ratio)
+    return explained(dataset, plans, medium, cores * decoded_per_s, ratio)
 
 
 def explained(
     dataset: Dataset,
     plans: Sequence[Mapping[str, list[Index]]],
-    medium: Medium,
+    told: Medium | str | None,
     decoded_per_s: float,
     ratio: float,
 ) -> Explanation:
     """Say what samples need that are read in batches as plans have them."""
+    medium = _calibrated(dataset) if told is None else medium_of(told)
     sources = {
         name: _cost(source, [plan[name] for plan in plans], medium)
         for name, source in dataset.sources.items()
@@ -178,6 +181,17 @@ def explained(
         medium.rate(chunks, size / ratio),
         decoded_per_s / size if size else float("inf"),
     )
+
+
+def _calibrated(dataset: Dataset) -> Medium:
+    """Return what the device of the first source is known to do."""
+    array = next(iter(dataset.sources.values())).array
+    if isinstance(array, Joined):
+        array = array.parts[0].array
+    if isinstance(array, View):
+        array = array.array
+    found = Medium.calibrated(array.store_path) if isinstance(array, Array) else None
+    return MEDIA["page cache"] if found is None else found
 
 
 def _cost(source: Source, batches: Sequence[list[Index]], medium: Medium) -> SourceCost:

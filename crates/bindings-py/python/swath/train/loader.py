@@ -19,7 +19,7 @@ from swath.train.ahead import Flight, ahead
 from swath.train.batch import Batch
 from swath.train.dataset import Dataset
 from swath.train.explanation import DECODED_PER_S, Explanation, explained
-from swath.train.medium import Medium, medium_of
+from swath.train.medium import Medium
 from swath.train.memory import Outputs
 from swath.train.progress import Line
 from swath.train.report import page
@@ -219,7 +219,7 @@ class Loader:
         self,
         batches: int = 4,
         *,
-        medium: Medium | str = "page cache",
+        medium: Medium | str | None = None,
         cores: int = 1,
         decoded_per_s: float = DECODED_PER_S,
         ratio: float = 1.0,
@@ -238,7 +238,7 @@ class Loader:
             plans.append(self.dataset.plan(samples, self.seed, self.epoch))
         if not plans:
             raise InvalidError("wanted batches to look at, found none")
-        return explained(self.dataset, plans, medium_of(medium), cores * decoded_per_s, ratio)
+        return explained(self.dataset, plans, medium, cores * decoded_per_s, ratio)
 
     def stats(self) -> dict[str, Any]:
         """Return what came so far, all rates and times of this process by its own clock.

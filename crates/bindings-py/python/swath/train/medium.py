@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
 
+from swath._swath import _calibration
 from swath.errors import InvalidError
 
 
@@ -41,6 +44,28 @@ class Medium:
         rates = 0 < self.reads_per_s and 0 < self.bytes_per_s and 0 < self.parallel_reads
         if not (rates and 0 <= self.latency_s and 0 <= self.slow_s and 0 <= self.slow_share <= 1):
             raise InvalidError(f"wanted rates above zero, times of at least zero and a share, found {self}")
+
+    @classmethod
+    def calibrated(cls, path: str | PathLike[str]) -> Medium | None:
+        """Return what the device of a local path was measured to do by ``swath bench --calibrate``.
+
+        Parameters
+        ----------
+        path : str or path
+            An archive, or anything else on the device.
+
+        Returns
+        -------
+        Medium or None
+            Reads past the page cache, of one who reads alone; None where nothing is stored of the device
+            and of what is no path, such as a URL.
+        """
+        folder = Path(fspath(path))
+        found = _calibration(str(folder if folder.is_dir() else folder.parent)) if folder.exists() else None
+        if found is None:
+            return None
+        reads_per_s, bytes_per_s, latency_s, parallel_reads = found
+        return cls("calibrated", reads_per_s, bytes_per_s, latency_s, parallel_reads=parallel_reads)
 
     @property
     def mean_latency_s(self) -> float:
