@@ -21,8 +21,8 @@ struct State {
     is_over: bool,
 }
 
-/// How long a wait is deaf to the end of Python.
-const DEAF: Duration = Duration::from_millis(50);
+/// How long a wait is deaf to the end of Python, before which turns are ended.
+const DEAF: Duration = Duration::from_secs(1);
 
 impl Turns {
     fn state(&self) -> MutexGuard<'_, State> {
