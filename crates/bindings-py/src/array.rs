@@ -26,7 +26,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsString;
 use std::hash::{Hash, Hasher};
 use swath::codecs::Codec;
-use swath::{Selection, ZarrFormat};
+use swath::{DecodedCache, Selection, ZarrFormat};
 
 /// A Zarr array.
 ///
@@ -55,6 +55,11 @@ impl Array {
         let opened = Opened::new(&location, array);
         opened.warn_of_python_codecs(py)?;
         Ok(Array { lazy: Lazy::opened(location, opened) })
+    }
+
+    /// Where its decoded chunks are kept.
+    pub(crate) fn decoded(&self) -> &DecodedCache {
+        self.lazy.location.decoded()
     }
 
     pub(crate) fn unopened(location: Location) -> Array {

@@ -1,10 +1,27 @@
 //! How the bytes of a store behind a network are kept: `cache`, `cache_dir` and `cache_freshness`.
 
+use crate::array::Array;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::time::Duration;
 use swath::ioengine::{Freshness, cache_bytes};
-use swath::{CacheConfig, CacheTier, Error, Store};
+use swath::{CacheConfig, CacheTier, DecodedCache, Error, Store};
+
+/// Count chunks that arrays took from where decoded ones are kept, and those that they decoded.
+///
+/// A cache that several of them share counts once, and others that share it count too.
+#[pyfunction]
+#[pyo3(name = "_decoded_counts")]
+pub(crate) fn decoded_counts(arrays: Vec<Bound<'_, Array>>) -> (u64, u64) {
+    let mut caches: Vec<&DecodedCache> = Vec::new();
+    for array in &arrays {
+        let cache = array.get().decoded();
+        if !caches.iter().any(|known| known.is_same(cache)) {
+            caches.push(cache);
+        }
+    }
+    caches.iter().fold((0, 0), |(hits, misses), cache| (hits + cache.hits(), misses + cache.misses()))
+}
 
 /// A number of bytes, or a text such as "2GB".
 #[derive(FromPyObject)]

@@ -70,7 +70,7 @@ mod module {
     #[pymodule_export]
     use crate::awaited::{Awaited, Request};
     #[pymodule_export]
-    use crate::cache::flush_caches;
+    use crate::cache::{decoded_counts, flush_caches};
     #[pymodule_export]
     use crate::chunk_batch::ChunkGrid;
     #[pymodule_export]

@@ -340,6 +340,29 @@ def test_transforms_and_counts(small):
     assert counts["bytes"] == counts["samples"] * 4 * (3 * 3 * 64 + 2 * 4)
 
 
+def test_chunks_of_decoded_caches_are_counted(tmp_path):
+    values = np.arange(12 * 8, dtype="int16").reshape(12, 8)
+    root = zarr.create_group(tmp_path / "a")
+    for name in "ab":
+        root.create_array(name, data=values, chunks=(4, 4), dimension_names=("t", "x"))
+    group = swath.open_group(tmp_path / "a", decoded_cache_bytes=1 << 20)
+    sources = {name: train.source(group, name, crops={"t": train.Window(1, history=2)}) for name in "ab"} | {
+        "numpy": train.source(values, dims=("t", "x"), crops={"t": train.Window(1, history=2)})
+    }
+    # Steps 0 to 7: two chunks along time and two along space, of each array.
+    loader = Loader(train.Dataset(sources, origins={"t": [1, 3, 5, 7]}), 1, prefetch=0, sampler="sequential")
+    assert loader.stats()["cache_hits"] == loader.stats()["cache_misses"] == 0
+    for _ in range(2):
+        list(loader)
+    counts = loader.stats()
+    assert (counts["cache_misses"], counts["cache_hits"]) == (8, 8 + 16)
+    assert Loader(loader.dataset, 1).stats()["cache_hits"] == 0
+    plain = train.source(swath.open_group(tmp_path / "a"), "a", crops={"t": train.Window(1, history=2)})
+    without = Loader(train.Dataset({"a": plain}), 4)
+    list(without)
+    assert without.stats()["cache_hits"] == without.stats()["cache_misses"] == 0
+
+
 def test_a_report_shows_waits(small, tmp_path):
     loader = Loader(small, 4)
     loader.report(tmp_path / "empty.html")

@@ -104,6 +104,9 @@ impl ReadBatch<'_> {
     /// Places a window's kept chunks where they are wanted.
     pub(crate) fn place_cached(&self, note: &mut Note) {
         let mut hits = std::mem::take(&mut note.cached.hits);
+        if let Some(decoded) = &self.decoded {
+            decoded.count_hits(hits.len());
+        }
         for (run, chunk) in hits.drain(..) {
             let placements = slice(&note.placements, &run);
             let chunk = self.array.compiled.chain.view_decoded(&chunk);
@@ -156,6 +159,7 @@ impl ReadBatch<'_> {
         identity: Option<&Identity>,
     ) -> Option<Version> {
         let decoded = self.decoded.as_ref()?;
+        decoded.count_miss();
         if let Admission::Unknown = cached.admission {
             let place = self.groups.place(cursor.window);
             let version = place

@@ -72,6 +72,24 @@ impl DecodedCache {
         self.here().chunks.get().map_or(0, |chunks| chunks.bytes())
     }
 
+    /// Chunks that were taken from it so far, in this process.
+    #[must_use]
+    pub fn hits(&self) -> u64 {
+        self.here().chunks.get().map_or(0, |chunks| chunks.hits.load(Ordering::Relaxed))
+    }
+
+    /// Chunks that were decoded so far, in this process, by reads of arrays that it was given to.
+    #[must_use]
+    pub fn misses(&self) -> u64 {
+        self.here().chunks.get().map_or(0, |chunks| chunks.misses.load(Ordering::Relaxed))
+    }
+
+    /// Whether both are one cache.
+    #[must_use]
+    pub fn is_same(&self, other: &DecodedCache) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// The slot of this process.
     fn here(&self) -> &Slot {
         let generation = swath_ioengine::fork_generation();
@@ -188,6 +206,18 @@ impl DecodedChunks {
         is_settled(identity).then(|| self.chunks.version((self.array, object), identity, writes))
     }
 
+    /// Counts chunks that were placed without decoding them.
+    #[inline]
+    pub(crate) fn count_hits(&self, chunks: usize) {
+        self.chunks.hits.fetch_add(storage_len(chunks), Ordering::Relaxed);
+    }
+
+    /// Counts a chunk that is decoded.
+    #[inline]
+    pub(crate) fn count_miss(&self) {
+        self.chunks.misses.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Whether to keep a chunk that was read. Of large ones that others must leave for, some only: memory that was not
     /// touched before adds a third to the time of decoding into it, and those that leave are mostly wanted as much.
     #[inline]
@@ -231,6 +261,8 @@ struct Chunks {
     are_few: bool,
     /// Chunks that found such a table full.
     refused: AtomicU64,
+    hits: AtomicU64,
+    misses: AtomicU64,
     /// The largest entry that the table of chunks takes.
     entry_bytes_max: u64,
     next: AtomicU64,
@@ -286,6 +318,8 @@ impl Chunks {
             objects: table(names, storage_len(NAMES_EXPECTED), 1, ObjectWeighter),
             are_few: expected < PART_CHUNKS_MIN,
             refused: AtomicU64::new(0),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
             entry_bytes_max: chunks.shard_capacity(),
             chunks,
             next: AtomicU64::new(0),

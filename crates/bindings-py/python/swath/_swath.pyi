@@ -1693,6 +1693,12 @@ def _calibration(folder: str) -> tuple[float, float, float, int] | None:
     These are reads and bytes a second, seconds a read, and how many reads to keep in flight.
     """
 
+def _decoded_counts(arrays: list[Array]) -> tuple[int, int]:
+    """Count chunks that arrays took from where decoded ones are kept, and those that they decoded.
+
+    A cache that several of them share counts once, and others that share it count too.
+    """
+
 def _set_file_access(way: str | None) -> None:
     """Say how files are read from now on, for `swath.set_file_access`."""
 

@@ -52,6 +52,7 @@ fn kept_chunks_are_not_read_again() {
     ];
     for (spec, objects, near_first, far_first) in specs {
         let written = spec.write();
+        let chunks = if objects == 16 { 16 } else { 32 };
         let cache = DecodedCache::new(PLENTY);
         let remote = SimulatedRemote::new(SimulatedConfig::default()).unwrap();
         written.put_to(&remote);
@@ -61,10 +62,13 @@ fn kept_chunks_are_not_read_again() {
         for (array, first) in [(near, near_first), (far.with_decoded_cache(&cache), far_first)] {
             assert_eq!(reads_of(&array, &written, "..."), first, "{spec:?}");
             // What is left is a look at each object's version, with the first read of it or by itself.
+            let counted = (cache.hits(), cache.misses());
             assert_eq!(reads_of(&array, &written, "..."), objects, "{spec:?}");
+            assert_eq!((cache.hits() - counted.0, cache.misses() - counted.1), (chunks, 0), "{spec:?}");
             assert_eq!(reads_of(&array, &written, "::-2, 1:15:2"), objects);
         }
-        let chunks = if objects == 16 { 16 } else { 32 };
+        assert_eq!(cache.misses(), 2 * chunks, "of each medium once: {spec:?}");
+        assert!(cache.is_same(&cache.clone()) && !cache.is_same(&DecodedCache::new(PLENTY)));
         let len = spec.levels.last().map_or(&spec.chunk_shape, |level| &level.chunk_shape);
         let chunk_bytes: u64 = 2 * len.iter().product::<u64>();
         assert!(2 * chunks * chunk_bytes <= cache.bytes(), "chunks of both media");

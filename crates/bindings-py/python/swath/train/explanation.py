@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from swath._swath import Array
 from swath.errors import InvalidError
 from swath.train.arrays import AxisIndex, Positions
 from swath.train.counter import key_of
@@ -185,12 +184,8 @@ def explained(
 
 def _calibrated(dataset: Dataset) -> Medium:
     """Return what the device of the first source is known to do."""
-    array = next(iter(dataset.sources.values())).array
-    if isinstance(array, Joined):
-        array = array.parts[0].array
-    if isinstance(array, View):
-        array = array.array
-    found = Medium.calibrated(array.store_path) if isinstance(array, Array) else None
+    native = next(iter(dataset.sources.values())).native
+    found = Medium.calibrated(native[0].store_path) if native else None
     return MEDIA["page cache"] if found is None else found
 
 

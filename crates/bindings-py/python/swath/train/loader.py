@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from swath._swath import Landing
+from swath._swath import Landing, _decoded_counts
 from swath.errors import InvalidError, SwathError
 from swath.train.ahead import Flight, ahead
 from swath.train.batch import Batch
@@ -123,6 +123,7 @@ class Loader:
         self._received = 0
         self._waits = Waits()
         self._line = Line(progress)
+        self._counted = self._decoded()
 
     def __len__(self) -> int:
         """Return how many batches the next iteration has."""
@@ -246,8 +247,16 @@ class Loader:
         `batches`, `samples` and `bytes` that came, samples `skipped`, seconds `waited_s` for batches and
         `trained_s` on them, `longest_wait_s`, `p99_wait_s` of the last 1,000 batches, `samples_per_s` and
         `bytes_per_s` over both together, and `waits`, how many took less than 1, 2, 4, ... microseconds.
+        `cache_hits` and `cache_misses` are chunks that came out of ``decoded_cache_bytes=`` of the sources'
+        arrays, and that were decoded in spite of it, by whoever shares it, since the loader was made.
         """
-        return self._waits.told()
+        (hits, misses), (hits_before, misses_before) = self._decoded(), self._counted
+        found = {"cache_hits": hits - hits_before, "cache_misses": misses - misses_before}
+        return self._waits.told() | found
+
+    def _decoded(self) -> tuple[int, int]:
+        """Return the chunks that caches of the sources' arrays had and had not so far."""
+        return _decoded_counts([array for source in self.dataset.sources.values() for array in source.native])
 
     def report(self, path: str | PathLike[str]) -> None:
         """Write a page of HTML that shows when the last batches were waited for, and how long waits were."""

@@ -131,6 +131,14 @@ class Source:
             return self.array.along(stored.shards or stored.chunks)
         return tuple(getattr(self.array, "shards", None) or self.chunks)
 
+    @property
+    def native(self) -> tuple[Array, ...]:
+        """The arrays that swath reads of it: several where it is joined, none where others read it."""
+        if isinstance(self.array, Joined):
+            return tuple(array for part in self.array.parts for array in part.native)
+        array = self.array.array if isinstance(self.array, View) else self.array
+        return (array,) if isinstance(array, Array) else ()
+
     def shortened(self, forecast: int) -> Source:
         """Return the source with at most so many steps of its windows behind the origin."""
         crops = {dims: crop.shortened(forecast) for dims, crop in self.crops.items()}
