@@ -127,6 +127,19 @@ impl Contained {
         }
     }
 
+    /// The error of bytes that are no chunk, saying which bytes of which object these are.
+    #[cold]
+    fn told_where(&self, located: Located, error: Error) -> Error {
+        match located {
+            Located::Part { target, offset, len } if error.kind() == ErrorKind::Corrupt => {
+                let Ok(of) = self.contents.target(target) else { return error };
+                let end = offset.saturating_add(len);
+                error.with_message_prefix(&format!("bytes {offset}..{end} of {}: ", of.key))
+            }
+            _ => error,
+        }
+    }
+
     /// A contained object as one of its own, under a name that no other has, and what it is a part of.
     fn object(&self, name: &str, located: Located) -> Result<(ObjectRef, Option<ObjectPart>), Error> {
         if let Located::Whole { target } = located {
@@ -370,7 +383,8 @@ impl ReadBatch<'_> {
             Ok(Arrival::Bytes(stored)) => {
                 let scratch = lane.scratch.get::<Scratch>();
                 let bytes = contained.contents.unpack(chunk.located, stored, scratch, &mut inflated.0);
-                bytes.and_then(|bytes| self.place(placements, chunk.part, bytes, lane.scratch))
+                let placed = bytes.and_then(|bytes| self.place(placements, chunk.part, bytes, lane.scratch));
+                placed.map_err(|error| contained.told_where(chunk.located, error))
             }
             Ok(Arrival::Placed(_)) => {
                 Err(Error::new(ErrorKind::Internal, "a chunk was placed without a target"))
