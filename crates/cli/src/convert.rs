@@ -81,7 +81,7 @@ fn write_references(arguments: &ReferencesArguments, out: &mut impl Write) -> an
     for left in &references.left_out {
         writeln!(out, "left out: {}: {}", left.path, left.reason)?;
     }
-    let document = references.to_json(&hdf5::target(&file)).to_string();
+    let document = references.to_json(&[hdf5::target(&file)])?.to_string();
     std::fs::write(&arguments.target, document)
         .with_context(|| format!("{}: the references cannot be written", arguments.target.display()))?;
     writeln!(out, "{} arrays, {} chunks", references.arrays(), references.chunks())?;

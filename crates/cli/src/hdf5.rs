@@ -52,7 +52,7 @@ pub(crate) fn store(file: &str, place: &Place) -> anyhow::Result<Store> {
         // What is told beside a result must not end the command.
         drop(writeln!(std::io::stderr(), "{file}: left out: {}: {}", left.path, left.reason));
     }
-    let document = references.to_json(&target(file)).to_string();
+    let document = references.to_json(&[target(file)])?.to_string();
     Ok(Store::references(document.as_bytes(), targets(place), file)?)
 }
 

@@ -2,7 +2,8 @@
 //!
 //! [`scan`] walks through any number of files at once and names every [`Field`]: its parameter, level, times, member, grid,
 //! packing, and the bytes in which its values lie. [`unpack`] turns those bytes into numbers, in memory that the caller gives.
-//! [`Plan`] puts fields together to hypercubes, and writes them to Zarr. [`nat`] reads and writes images of SEVIRI,
+//! [`Plan`] puts fields together to hypercubes, and writes them to Zarr, or lists their messages as [`References`] that
+//! [`GribCodec`] decodes in place. [`nat`] reads and writes images of SEVIRI,
 //! `hdf5_references` lists what lies in HDF5 and NetCDF-4 files.
 //!
 //! ```
@@ -25,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 mod assemble;
+mod codec;
 mod coordinates;
 mod error;
 mod grib;
@@ -32,7 +34,6 @@ mod grib;
 mod hdf5;
 pub mod nat;
 mod parameters;
-#[cfg(feature = "hdf5")]
 mod references;
 mod scan;
 mod unpack;
@@ -41,6 +42,7 @@ pub use assemble::{
     Access, Coordinate, Extents, Failure, FieldPlace, Finished, Hypercube, Journal, LayoutOptions, OnFailure,
     Piece, Plan, PlanOptions, Planned, PlannedFile, Source, Unplanned, Variable, WritePlanOptions,
 };
+pub use codec::{GribCodec, register_grib_codecs};
 pub use coordinates::{Axes, GridLayout, Plane, Points, axes, layout, to_rows};
 pub use error::{Error, ErrorKind};
 pub use grib::{
@@ -50,7 +52,6 @@ pub use grib::{
 };
 #[cfg(feature = "hdf5")]
 pub use hdf5::{Interrupt, hdf5_references};
-#[cfg(feature = "hdf5")]
 pub use references::{LeftOut, References};
 #[cfg(feature = "parquet")]
 pub use scan::FieldTable;

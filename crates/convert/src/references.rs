@@ -1,11 +1,12 @@
 //! References to bytes of files that stay where they are: Zarr without a copy.
 
+use crate::{Error, ErrorKind};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// What the keys of a Zarr hierarchy are: metadata and short values here, chunks as byte ranges of one file.
+/// What the keys of a Zarr hierarchy are: metadata and short values here, chunks as byte ranges of files.
 ///
 /// Written out ([`to_json`](Self::to_json)), it is a reference set of version 1, as kerchunk writes them: swath, fsspec and with it
 /// zarr-python and xarray open it. Source: fsspec's "References specification".
@@ -15,16 +16,18 @@ pub struct References {
     pub(crate) documents: BTreeMap<String, Value>,
     /// What keys hold themselves.
     pub(crate) inline: BTreeMap<String, Vec<u8>>,
-    /// Byte ranges of the file.
+    /// Byte ranges of the files.
     pub(crate) parts: Vec<Part>,
     /// What is not in it.
     pub left_out: Vec<LeftOut>,
 }
 
-/// A key that is a byte range of the file.
+/// A key that is a byte range of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) key: String,
+    /// The file, by its number.
+    pub(crate) file: usize,
     pub(crate) offset: u64,
     pub(crate) len: u64,
 }
@@ -32,7 +35,7 @@ pub(crate) struct Part {
 /// Something in a file that references cannot say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Where it is: the path of a variable, or of one of its attributes behind `@`.
+    /// Where it is: the path of a variable, or of one of its attributes behind `@`, or the key of one of its chunks.
     pub path: String,
     /// Why.
     pub reason: String,
@@ -45,15 +48,18 @@ impl References {
         self.documents.keys().filter(|key| key.ends_with(".zarray")).count()
     }
 
-    /// How many chunks are byte ranges of the file.
+    /// How many chunks are byte ranges of files.
     #[must_use]
     pub fn chunks(&self) -> usize {
         self.parts.len()
     }
 
-    /// The reference set, its ranges those of the file at `url`: an absolute path, or a URL.
-    #[must_use]
-    pub fn to_json(&self, url: &str) -> Value {
+    /// The reference set, its ranges those of the files at `urls`: paths, or URLs, in the order in which files were given.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where it has ranges of more files.
+    pub fn to_json<S: AsRef<str>>(&self, urls: &[S]) -> Result<Value, Error> {
         let mut keys = Map::new();
         for (key, document) in &self.documents {
             keys.insert(key.clone(), document.to_string().into());
@@ -61,10 +67,14 @@ impl References {
         for (key, bytes) in &self.inline {
             keys.insert(key.clone(), format!("base64:{}", BASE64.encode(bytes)).into());
         }
-        for Part { key, offset, len } in &self.parts {
-            keys.insert(key.clone(), json!([url, offset, len]));
+        for Part { key, file, offset, len } in &self.parts {
+            let url = urls.get(*file).ok_or_else(|| {
+                let message = format!("wanted the name of file {file}, found {} names", urls.len());
+                Error::new(ErrorKind::Invalid, message)
+            })?;
+            keys.insert(key.clone(), json!([url.as_ref(), offset, len]));
         }
-        json!({"version": 1, "refs": keys})
+        Ok(json!({"version": 1, "refs": keys}))
     }
 
     pub(crate) fn leave_out(&mut self, path: &str, reason: impl Into<String>) {

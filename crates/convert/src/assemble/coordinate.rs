@@ -30,6 +30,16 @@ impl Coordinate {
         matches!(self.name.as_str(), "time" | "number" | VALID_TIME)
     }
 
+    /// The bits of its elements: of 64-bit integers, or of 64-bit floats.
+    pub(super) fn elements(&self) -> impl Iterator<Item = u64> {
+        let is_integer = self.is_integer();
+        self.values.iter().map(
+            move |value| {
+                if is_integer { integer(*value).cast_unsigned() } else { value.to_bits() }
+            },
+        )
+    }
+
     /// The coordinate of an axis.
     ///
     /// One of a single value is no dimension, unless it is to be kept.
@@ -138,6 +148,11 @@ fn level_attributes(name: &str) -> Value {
         }),
         _ => json!({ "units": "1", "long_name": format!("original GRIB coordinate for key: level({name})") }),
     }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "seconds and members are whole numbers far below 2^53")]
+fn integer(value: f64) -> i64 {
+    value as i64
 }
 
 /// The members of a JSON object.

@@ -1,10 +1,11 @@
 //! The groups, arrays and coordinates of a plan, made in a store.
 
 use super::coordinate::{Coordinate, object};
+use super::grid_arrays::{GridArrays, LATITUDE, LONGITUDE, MAPPING, degrees};
 use super::message;
 use super::plan::{Hypercube, Plan, Variable};
 use super::slab::Piece;
-use crate::coordinates::{Axes, Plane, Points};
+use crate::coordinates::Points;
 use crate::{Error, ErrorKind, Place};
 use serde_json::{Map, Value, json};
 use swath_ioengine::{Engine, ObjectRef};
@@ -157,46 +158,23 @@ fn write_grid(
         Some(grid) => std::sync::Arc::clone(grid),
         None => message::grid(engine, files, &group.grid_of)?,
     };
-    let axis = |name: &str, values: Vec<f64>, attributes: Value| {
-        let len = swath_ioengine::storage_len(values.len());
-        let dimensions = vec![(name.to_owned(), len)];
-        let attributes = object(attributes);
-        let coordinate = Coordinate { name: name.to_owned(), dimensions, values, attributes };
-        write_coordinate(&coordinate, group, store, expected)
-    };
-    match Points::of(&grid).unwrap_or(Points::Unknown) {
-        Points::Axes(Axes { latitudes, longitudes }) => {
-            let mut attributes = degrees("latitude");
-            if matches!(latitudes[..], [first, .., last] if last < first) {
-                attributes["stored_direction"] = json!("decreasing");
-            }
-            axis("latitude", latitudes, attributes)?;
-            axis("longitude", longitudes, degrees("longitude"))
-        }
+    let GridArrays { axes, mapping, places } = GridArrays::of(&grid);
+    if let Some(attributes) = mapping {
+        let mapping = ArrayBuilder::new(&[], DataType::Int32).attributes(attributes).dimension_names([]);
+        array(&mapping, store, &joined(&group.path, MAPPING), expected)?
+            .write(&Selection::all(), &0i32.to_ne_bytes())?;
+    }
+    axes.iter().try_for_each(|coordinate| write_coordinate(coordinate, group, store, expected))?;
+    match places {
         Points::Plane(plane) => {
-            let mapping = ArrayBuilder::new(&[], DataType::Int32)
-                .attributes(object(plane.mapping()))
-                .dimension_names([]);
-            array(&mapping, store, &joined(&group.path, "projection"), expected)?
-                .write(&Selection::all(), &0i32.to_ne_bytes())?;
-            let [x, y] = plane.axis_names();
-            let named = |(name, units): (&str, &str)| json!({ "standard_name": name, "units": units });
-            axis("x", plane.x.clone(), named(x))?;
-            axis("y", plane.y.clone(), named(y))?;
-            let Plane { x, y, .. } = &plane;
-            let place = |number: usize| plane.place(x[number % x.len()], y[number / x.len()]);
-            write_places(group, store, expected, x.len() * y.len(), &place)
+            let points = plane.x.len() * plane.y.len();
+            write_places(group, store, expected, points, &|number| plane.point(number))
         }
         Points::Listed(places) => {
             write_places(group, store, expected, places.len(), &|number| places[number])
         }
-        Points::Unknown => Ok(()),
+        Points::Axes(_) | Points::Unknown => Ok(()),
     }
-}
-
-fn degrees(name: &str) -> Value {
-    let units = if name == "latitude" { "degrees_north" } else { "degrees_east" };
-    json!({ "units": units, "standard_name": name, "long_name": name })
 }
 
 fn write_coordinate(
@@ -205,7 +183,8 @@ fn write_coordinate(
     store: &Store,
     expected: Expected,
 ) -> Result<(), Error> {
-    let (data_type, bytes) = stored(coordinate);
+    let data_type = if coordinate.is_integer() { DataType::Int64 } else { DataType::Float64 };
+    let bytes: Vec<u8> = coordinate.elements().flat_map(u64::to_ne_bytes).collect();
     let shape: Vec<u64> = coordinate.dimensions.iter().map(|(_, len)| *len).collect();
     let chunks: Vec<u64> = shape.iter().map(|len| (*len).max(1)).collect();
     let builder = ArrayBuilder::new(&shape, data_type)
@@ -214,21 +193,6 @@ fn write_coordinate(
         .dimension_names(coordinate.dimensions.iter().map(|(name, _)| Some(name.clone())));
     let array = grown(array(&builder, store, &joined(&group.path, &coordinate.name), expected)?, &shape)?;
     Ok(array.write(&Selection::all(), &bytes)?)
-}
-
-/// Coordinates as they are stored: times and members as integers, others as floats.
-fn stored(coordinate: &Coordinate) -> (DataType, Vec<u8>) {
-    if coordinate.is_integer() {
-        let bytes = coordinate.values.iter().flat_map(|value| integer(*value).to_ne_bytes());
-        return (DataType::Int64, bytes.collect());
-    }
-    let bytes = coordinate.values.iter().flat_map(|value| value.to_ne_bytes());
-    (DataType::Float64, bytes.collect())
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "seconds and members are whole numbers far below 2^53")]
-fn integer(value: f64) -> i64 {
-    value as i64
 }
 
 /// Latitudes and longitudes of all points, in blocks of whole rows: a plane of the finest grids would fill the memory.
@@ -251,11 +215,11 @@ fn write_places(
     let make = |name: &str| {
         let builder = ArrayBuilder::new(&shape, DataType::Float64)
             .chunk_shape(&chunks)
-            .attributes(object(degrees(name)))
+            .attributes(degrees(name))
             .dimension_names(group.grid_dimensions.iter().map(|(name, _)| Some(name.clone())));
         array(&builder, store, &joined(&group.path, name), expected)
     };
-    let (latitudes, longitudes) = (make("latitude")?, make("longitude")?);
+    let (latitudes, longitudes) = (make(LATITUDE)?, make(LONGITUDE)?);
     for first in (0..points).step_by(block) {
         let last = points.min(first.saturating_add(block));
         let places: Vec<Place> = (first..last).map(place).collect();

@@ -1,8 +1,8 @@
 //! The values of a field from its whole message.
 
 use super::plan::FieldPlace;
-use crate::coordinates::{GridLayout, layout, to_rows};
-use crate::{Error, ErrorKind, Field, FieldBytes, Found, Grid, Span, Walk, unpack};
+use crate::unpack::unpack_rows;
+use crate::{Error, ErrorKind, Field, Found, Grid, Span, Walk};
 use std::sync::{Arc, Mutex, PoisonError};
 use swath_ioengine::{ByteRange, Engine, ObjectRef, RangeRead, RunOptions};
 
@@ -79,20 +79,5 @@ pub(super) fn values(
         let message = format!("{points} points, and {} were planned: the file has changed", target.len());
         return Err(Error::corrupt(message));
     }
-    let part = |span: Span| {
-        let start = swath_ioengine::memory_len(span.offset)?;
-        let end = start.checked_add(swath_ioengine::memory_len(span.len)?);
-        let bytes = end.and_then(|end| message.get(start..end)).map(<[u8]>::to_vec);
-        bytes.ok_or_else(|| Error::corrupt("a section ends behind its message"))
-    };
-    let bitmap = field.place.bitmap.map(part).transpose()?;
-    let bytes = FieldBytes { bitmap, data: part(field.place.data)? };
-    let scanning = field.grid.scanning;
-    let is_by_rows = !scanning.is_by_columns() && !scanning.is_boustrophedonic();
-    if is_by_rows || matches!(layout(&field.grid), GridLayout::Points(_)) {
-        return unpack(field, &bytes, target);
-    }
-    room.resize(points, f32::NAN);
-    unpack(field, &bytes, room)?;
-    to_rows(&field.grid, room, target)
+    unpack_rows(field, message, room, target)
 }

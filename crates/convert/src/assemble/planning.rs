@@ -240,7 +240,8 @@ fn grid_coordinates(grid: &Grid, layout: GridLayout) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-fn place(source: &Source) -> FieldPlace {
+/// Where a source is.
+pub(super) fn place(source: &Source) -> FieldPlace {
     let message = source.field.message;
     FieldPlace { file: source.file, offset: message.offset, len: message.len, number: source.field.number }
 }

@@ -142,7 +142,7 @@ fn boxes<'a>(group: &'a Hypercube, variable: &'a Variable) -> impl Iterator<Item
 }
 
 /// The place of a number among cells, the last dimension running fastest.
-fn unraveled(number: u64, lens: &[u64]) -> Vec<u64> {
+pub(super) fn unraveled(number: u64, lens: &[u64]) -> Vec<u64> {
     let mut rest = number;
     let mut place: Vec<u64> = lens
         .iter()

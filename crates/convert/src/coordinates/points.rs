@@ -155,6 +155,12 @@ impl Plane {
         self.projection.place(x, y)
     }
 
+    /// The place of a point by its number, row by row; all of a plane's are numbered below its rows times its columns.
+    pub(crate) fn point(&self, number: usize) -> Place {
+        let columns = self.x.len();
+        self.place(self.x[number % columns], self.y[number / columns])
+    }
+
     /// The attributes of CF's grid mapping.
     #[must_use]
     pub fn mapping(&self) -> Value {

@@ -7,6 +7,9 @@ use super::{Octets, edition1, edition2};
 use crate::Error;
 use std::sync::Arc;
 
+/// What every message begins with.
+pub(crate) const MAGIC: &[u8] = b"GRIB";
+
 /// Octets that tell edition and length.
 pub(crate) const INDICATOR_LEN: usize = 16;
 
@@ -58,6 +61,38 @@ impl Message {
         match self {
             Message::One(message) => message.advance(reading, grids),
             Message::Two(message) => message.advance(reading, grids),
+        }
+    }
+}
+
+/// The fields of one message that is in memory, and places from its beginning on. Of bytes that end behind a field of a message of
+/// edition 2, not behind the message, these are the fields up to there.
+///
+/// # Errors
+///
+/// `Corrupt` where the bytes are no sound message, or end within a section; `Unsupported` for an edition that is neither 1 nor 2.
+pub(crate) fn fields(bytes: &[u8]) -> Result<Vec<Field>, Error> {
+    let found = swath_ioengine::storage_len(bytes.len());
+    let indicator = bytes.get(..INDICATOR_LEN).filter(|indicator| indicator.starts_with(MAGIC));
+    let indicator = indicator.ok_or_else(|| {
+        let start = bytes.get(..bytes.len().min(MAGIC.len())).unwrap_or_default().escape_ascii();
+        Error::corrupt(format!(
+            "wanted a message, which begins with GRIB, found {found} bytes that begin with {start}"
+        ))
+    })?;
+    let mut message = Message::begin(0, indicator)?;
+    match message.advance(Reading::new(0, bytes), &mut GridCache::default()) {
+        Ok(fields) => Ok(fields),
+        Err(Stop::Failed(error)) => Err(error),
+        Err(Stop::Wants(wanted)) => {
+            let fields =
+                if let Message::Two(message) = &mut message { message.take_fields() } else { Vec::new() };
+            let is_behind_field = fields.last().is_some_and(|last| last.place.data.end() == found);
+            if is_behind_field && wanted.offset == found {
+                return Ok(fields);
+            }
+            let Span { len, .. } = message.span();
+            Err(Error::corrupt(format!("the message has {len} bytes, found {found} of them")))
         }
     }
 }

@@ -23,4 +23,5 @@ pub use product::{Ensemble, Parameter};
 pub use timing::{DateTime, Duration, Step, TimeUnit};
 pub use walk::Walk;
 
+pub(crate) use message::fields;
 pub(crate) use octets::{Octets, signed};

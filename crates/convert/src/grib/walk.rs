@@ -1,13 +1,10 @@
 //! The way through a file: from message to message, by the bytes that it asks for.
 
 use super::field::{Damage, DamageKind, Found, Span};
-use super::message::{GridCache, INDICATOR_LEN, Message};
+use super::message::{GridCache, INDICATOR_LEN, MAGIC, Message};
 use super::reading::{Reading, Stop};
 use crate::{Error, ErrorKind};
 use swath_ioengine::storage_len;
-
-/// What every message begins with.
-const MAGIC: &[u8] = b"GRIB";
 
 /// Bytes that are asked for at once where messages are no longer than an eighth of that, or while one is searched for: several
 /// are found by one read then.

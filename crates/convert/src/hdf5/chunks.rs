@@ -93,7 +93,7 @@ impl Place<'_> {
         let end = address.checked_add(len);
         match (offset, end) {
             (Some(offset), Some(end)) if end <= self.file.storage().len() => {
-                Ok(Part { key: format!("{}/{}", self.path, key(index)), offset, len })
+                Ok(Part { key: format!("{}/{}", self.path, key(index)), file: 0, offset, len })
             }
             _ => Err(format!("a chunk of {len} bytes at {address}, behind the file's end")),
         }

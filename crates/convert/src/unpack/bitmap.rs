@@ -12,10 +12,13 @@ pub(super) fn of<'a>(field: &Field, bytes: &'a FieldBytes) -> Result<Option<&'a 
         (Bitmap::Stored, None) => {
             Err(Error::new(crate::ErrorKind::Invalid, "the field's bitmap was not given"))
         }
-        (Bitmap::Predefined(number), _) => Err(Error::unsupported(format!(
-            "bitmap {number}, which the centre keeps and the file does not have"
-        ))),
+        (Bitmap::Predefined(number), _) => Err(unknown(number)),
     }
+}
+
+/// What is said of a bitmap that is not in the file.
+pub(super) fn unknown(number: u16) -> Error {
+    Error::unsupported(format!("bitmap {number}, which the centre keeps and the file does not have"))
 }
 
 /// How many of the first `points` bits are set.

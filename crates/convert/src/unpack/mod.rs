@@ -6,6 +6,7 @@ mod bits;
 mod complex;
 mod ieee;
 mod jpeg2000;
+mod message;
 mod order;
 mod place;
 mod png;
@@ -18,6 +19,7 @@ mod vectors;
 mod widths;
 
 use crate::{Bitmap, Error, Field, PackingKind};
+pub(crate) use message::{is_by_rows, unpack_message, unpack_rows};
 pub use place::{FieldBytes, read_field};
 pub use sample::Sample;
 use scale::Scale;
@@ -49,6 +51,33 @@ pub fn unpack<T: Sample>(field: &Field, bytes: &FieldBytes, target: &mut [T]) ->
     Ok(())
 }
 
+/// Whether the values of a field can be unpacked, as far as its sections' heads say.
+///
+/// # Errors
+///
+/// `Unsupported` for a packing or a bitmap that swath does not know.
+pub(crate) fn check_known(field: &Field) -> Result<(), Error> {
+    if let Bitmap::Predefined(number) = field.bitmap {
+        return Err(bitmap::unknown(number));
+    }
+    match &field.packing.kind {
+        kind @ (PackingKind::Spectral | PackingKind::Matrix | PackingKind::Other(_)) => {
+            Err(unknown_packing(kind))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What is said of a packing that swath does not know.
+fn unknown_packing(kind: &PackingKind) -> Error {
+    Error::unsupported(match kind {
+        PackingKind::Spectral => "coefficients of spherical harmonics".to_owned(),
+        PackingKind::Matrix => "several values at each point".to_owned(),
+        PackingKind::Other(template) => format!("data representation template 5.{template}"),
+        other => format!("packing {}", other.name()),
+    })
+}
+
 /// Fills all of `target` with the stored values.
 fn unpack_all<T: Sample>(field: &Field, data: &[u8], target: &mut [T]) -> Result<(), Error> {
     let packing = &field.packing;
@@ -73,10 +102,8 @@ fn unpack_all<T: Sample>(field: &Field, data: &[u8], target: &mut [T]) -> Result
         PackingKind::Jpeg2000 => jpeg2000::unpack(data, &scale, target),
         PackingKind::Png => png::unpack(data, &scale, target),
         PackingKind::SecondOrder => second_order::unpack(field, data, &scale, target),
-        PackingKind::Spectral => Err(Error::unsupported("coefficients of spherical harmonics")),
-        PackingKind::Matrix => Err(Error::unsupported("several values at each point")),
-        PackingKind::Other(template) => {
-            Err(Error::unsupported(format!("data representation template 5.{template}")))
+        kind @ (PackingKind::Spectral | PackingKind::Matrix | PackingKind::Other(_)) => {
+            Err(unknown_packing(kind))
         }
     }
 }

@@ -20,6 +20,7 @@ mod made;
 mod nat;
 mod nat_zarr;
 mod points;
+mod references;
 mod samples;
 mod scans;
 #[cfg(feature = "parquet")]

@@ -105,7 +105,12 @@ impl Message {
         if reading.get(end, END.len())? != END {
             return Err(Error::corrupt("the message does not end with 7777").into());
         }
-        Ok(std::mem::take(&mut self.fields))
+        Ok(self.take_fields())
+    }
+
+    /// The fields that were found so far.
+    pub(crate) fn take_fields(&mut self) -> Vec<Field> {
+        std::mem::take(&mut self.fields)
     }
 
     fn section(
