@@ -1,15 +1,14 @@
 //! `swath convert`: what fields GRIB files have, and Zarr of them.
 
+use crate::convert_references::{self, ReferencesArguments};
 use crate::convert_write::{self, WriteArguments};
 use crate::failure::Interrupted;
-use crate::hdf5;
 use crate::interrupt::Interrupt;
-use crate::place::{Place, UrlArguments};
+use crate::place::UrlArguments;
 use crate::read_report::Format;
 use crate::scan_report::Listing;
 use crate::scan_table::TableFile;
 use crate::verdict::Verdict;
-use anyhow::Context;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -32,19 +31,9 @@ pub(crate) struct Arguments {
 enum Step {
     /// List every field of GRIB files, and what in them is no sound message, by reads of section heads alone.
     Scan(ScanArguments),
-    /// Write references to the chunks of an HDF5 or NetCDF-4 file: Zarr without a copy, for swath, kerchunk and fsspec.
+    /// Write references to the messages of GRIB files, or to the chunks of an HDF5 or NetCDF-4 file: Zarr without a copy, for swath,
+    /// kerchunk and fsspec.
     References(ReferencesArguments),
-}
-
-/// The arguments of `swath convert references`.
-#[derive(clap::Args)]
-struct ReferencesArguments {
-    /// The HDF5 file: a path or a URL. References name it so, as an absolute path.
-    file: PathBuf,
-    /// The .json file to write.
-    target: PathBuf,
-    #[command(flatten)]
-    url: UrlArguments,
 }
 
 /// The arguments of `swath convert scan`.
@@ -71,21 +60,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result
     match &arguments.step {
         None => convert_write::run(&arguments.write, out),
         Some(Step::Scan(arguments)) => run_scan(arguments, out),
-        Some(Step::References(arguments)) => write_references(arguments, out),
+        Some(Step::References(arguments)) => convert_references::run(arguments, out),
     }
-}
-
-fn write_references(arguments: &ReferencesArguments, out: &mut impl Write) -> anyhow::Result<Verdict> {
-    let file = arguments.file.display().to_string();
-    let references = hdf5::references(&file, &Place::new(&arguments.file, &arguments.url)?)?;
-    for left in &references.left_out {
-        writeln!(out, "left out: {}: {}", left.path, left.reason)?;
-    }
-    let document = references.to_json(&[hdf5::target(&file)])?.to_string();
-    std::fs::write(&arguments.target, document)
-        .with_context(|| format!("{}: the references cannot be written", arguments.target.display()))?;
-    writeln!(out, "{} arrays, {} chunks", references.arrays(), references.chunks())?;
-    Ok(Verdict::of(storage_len(references.left_out.len())))
 }
 
 fn run_scan(arguments: &ScanArguments, out: &mut impl Write) -> anyhow::Result<Verdict> {

@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 use swath::Store;
 use swath::convert::{
-    DamageKind, Failure, Found, Journal, OnFailure, Piece, Plan, PlanOptions, PlannedFile, Source,
+    DamageKind, Failure, Found, Journal, OnFailure, Piece, Plan, PlanOptions, PlannedFile, Source, Unplanned,
     WritePlanOptions,
 };
 use swath::ioengine::{Engine, ObjectRef, storage_len};
@@ -127,16 +127,27 @@ fn planned(
     let planned_files = names.into_iter().zip(&opened).map(|(name, object)| identity(name, object));
     let planned_files = planned_files.collect::<Result<Vec<_>, _>>()?;
     let planned = Plan::of(planned_files, &sources, options)?;
-    for left in &planned.unplanned {
-        let Some(source) = sources.get(left.source) else { continue };
-        let name = files.get(source.file).map(|file| file.display().to_string()).unwrap_or_default();
-        writeln!(out, "{name} at {}: {}", source.field.message.offset, left.error)?;
-        damages += 1;
-    }
+    print_unplanned(&planned.unplanned, &sources, files, out)?;
+    damages += storage_len(planned.unplanned.len());
     if arguments.strict && damages != 0 {
         bail!("{damages} damages: nothing is written");
     }
     Ok((planned.plan, opened, damages))
+}
+
+/// Tells which fields have no place in a plan.
+pub(crate) fn print_unplanned(
+    unplanned: &[Unplanned],
+    sources: &[Source],
+    files: &[PathBuf],
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    for left in unplanned {
+        let Some(source) = sources.get(left.source) else { continue };
+        let name = files.get(source.file).map(|file| file.display().to_string()).unwrap_or_default();
+        writeln!(out, "{name} at {}: {}", source.field.message.offset, left.error)?;
+    }
+    Ok(())
 }
 
 /// New files join a store that is there.
@@ -247,7 +258,7 @@ fn open(arguments: &WriteArguments, names: &[String]) -> anyhow::Result<Vec<Obje
 }
 
 /// A file's name that holds in other folders too.
-fn absolute(file: &Path) -> String {
+pub(crate) fn absolute(file: &Path) -> String {
     let name = file.display().to_string();
     if name.contains("://") {
         return name;
@@ -256,7 +267,7 @@ fn absolute(file: &Path) -> String {
 }
 
 /// A file's length, and when a local one was changed.
-fn identity(name: String, object: &ObjectRef) -> anyhow::Result<PlannedFile> {
+pub(crate) fn identity(name: String, object: &ObjectRef) -> anyhow::Result<PlannedFile> {
     let size = object.medium.size(&object.key).map_err(swath::convert::Error::from)?;
     let changed = std::fs::metadata(&name).ok().and_then(|metadata| metadata.modified().ok());
     let since = changed.and_then(|changed| changed.duration_since(UNIX_EPOCH).ok());
@@ -281,7 +292,7 @@ fn store(target: &Place) -> anyhow::Result<Store> {
 }
 
 /// All fields, with the numbers of their files; damages are printed and counted.
-fn sources(
+pub(crate) fn sources(
     files: &[PathBuf],
     found: Vec<Vec<Found>>,
     out: &mut impl Write,

@@ -3,8 +3,9 @@
 use crate::place::Place;
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use swath::convert::{References, hdf5_references};
-use swath::ioengine::Engine;
+use swath::ioengine::{ByteRange, Engine, RangeRead, RunOptions, storage_len};
 use swath::{Objects, ReferenceTargets, Store};
 
 /// What such files are called.
@@ -14,6 +15,31 @@ const NAMES: [&str; 5] = ["h5", "hdf5", "he5", "nc", "nc4"];
 pub(crate) fn is_named(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|extension| NAMES.iter().any(|name| extension.eq_ignore_ascii_case(name)))
+}
+
+/// What such files begin with, as a rule: some have bytes of others before it.
+const SIGNATURE: &[u8] = b"\x89HDF\r\n\x1a\n";
+
+/// Whether a file is one by its name or by its first bytes.
+///
+/// # Errors
+///
+/// Those of opening and reading it.
+pub(crate) fn is_one(path: &Path, place: &Place) -> anyhow::Result<bool> {
+    if is_named(path) {
+        return Ok(true);
+    }
+    let object = Objects::new(targets(place)).open(&path.display().to_string())?;
+    let is_one = AtomicBool::new(false);
+    let look = |_: usize, bytes: Result<&[u8], swath::ioengine::Error>| {
+        is_one.store(bytes.is_ok_and(|bytes| bytes == SIGNATURE), Ordering::Relaxed);
+    };
+    let range = ByteRange::Bounded { offset: 0, len: storage_len(SIGNATURE.len()) };
+    let reads = [RangeRead { object: 0, range }];
+    Engine::global()
+        .read_ranges(&[object], &reads, look, &RunOptions::default())
+        .map_err(swath::convert::Error::from)?;
+    Ok(is_one.into_inner())
 }
 
 /// The file that a place lies in, as a path or a URL, and the place within it; `None` where it lies in none.

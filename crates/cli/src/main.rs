@@ -20,6 +20,7 @@ mod convert;
 mod convert_nat;
 mod convert_options;
 mod convert_plan;
+mod convert_references;
 mod convert_write;
 mod copy;
 mod crops;
@@ -81,6 +82,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<Verdict> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     let mut verdict = Verdict::Fine;
+    swath::convert::register_grib_codecs();
     match command {
         Command::Info(arguments) => info::run(&arguments, &mut out)?,
         Command::Read(arguments) => read::run(&arguments, &mut out)?,

@@ -1,0 +1,94 @@
+//! `swath convert references FILES... TARGET`: Zarr of GRIB and HDF5 files without a copy.
+
+use crate::convert::scanned;
+use crate::convert_write::{absolute, identity, print_unplanned, sources};
+use crate::hdf5;
+use crate::interrupt::Interrupt;
+use crate::place::{Place, UrlArguments};
+use crate::verdict::Verdict;
+use anyhow::{Context, bail};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use swath::convert::{Plan, PlanOptions, References};
+use swath::ioengine::{ObjectRef, storage_len};
+
+/// The arguments of `swath convert references`.
+#[derive(clap::Args)]
+pub(crate) struct ReferencesArguments {
+    /// GRIB files of edition 1 or 2, or one HDF5 or NetCDF-4 file, paths or URLs, and last the .json file to write. References name
+    /// local files by their absolute paths.
+    #[arg(required = true, num_args = 2.., value_names = ["FILES", "TARGET"])]
+    paths: Vec<PathBuf>,
+    /// Name files as they lie below the folder of the .json file, so that all of it can be moved. swath looks for them from there;
+    /// fsspec, and with it zarr-python, from the working directory.
+    #[arg(long)]
+    relative: bool,
+    /// Of GRIB files: a dimension that stays where there is one value of it; may be given again.
+    #[arg(long, value_name = "NAME")]
+    keep: Vec<String>,
+    #[command(flatten)]
+    url: UrlArguments,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &ReferencesArguments, out: &mut impl Write) -> anyhow::Result<Verdict> {
+    let (target, files) = arguments.paths.split_last().context("wanted files and a target")?;
+    let (references, damages) = match files {
+        [file] if hdf5::is_one(file, &Place::new(file, &arguments.url)?)? => (of_hdf5(arguments, file)?, 0),
+        _ if files.iter().any(|file| hdf5::is_named(file)) => {
+            bail!("HDF5 and NetCDF files are listed one by one: swath convert references FILE TARGET")
+        }
+        _ => of_grib(arguments, files, out)?,
+    };
+    for left in &references.left_out {
+        writeln!(out, "left out: {}: {}", left.path, left.reason)?;
+    }
+    let names = names(arguments, files, target)?;
+    let document = references.to_json(&names)?.to_string();
+    std::fs::write(target, document)
+        .with_context(|| format!("{}: the references cannot be written", target.display()))?;
+    writeln!(out, "{} arrays, {} chunks", references.arrays(), references.chunks())?;
+    Ok(Verdict::of(damages + storage_len(references.left_out.len())))
+}
+
+fn of_hdf5(arguments: &ReferencesArguments, file: &Path) -> anyhow::Result<References> {
+    hdf5::references(&file.display().to_string(), &Place::new(file, &arguments.url)?)
+}
+
+/// References to messages, and the count of damages and of fields that have no place, which are printed.
+fn of_grib(
+    arguments: &ReferencesArguments,
+    files: &[PathBuf],
+    out: &mut impl Write,
+) -> anyhow::Result<(References, u64)> {
+    let interrupt = Interrupt::install()?;
+    let objects = arguments.url.objects()?;
+    let names: Vec<String> = files.iter().map(|file| absolute(file)).collect();
+    let opened = names.iter().map(|name| objects.open(name)).collect::<Result<Vec<ObjectRef>, _>>()?;
+    let found = scanned(&opened, &interrupt)?;
+    let (sources, damages) = sources(files, found, out)?;
+    let planned_files = names.into_iter().zip(&opened).map(|(name, object)| identity(name, object));
+    let planned_files = planned_files.collect::<Result<Vec<_>, _>>()?;
+    let options = PlanOptions { kept_dimensions: arguments.keep.clone(), ..PlanOptions::default() };
+    let planned = Plan::of(planned_files, &sources, &options)?;
+    print_unplanned(&planned.unplanned, &sources, files, out)?;
+    let references = planned.plan.references(&sources)?;
+    Ok((references, damages + storage_len(planned.unplanned.len())))
+}
+
+/// What references call the files.
+fn names(arguments: &ReferencesArguments, files: &[PathBuf], target: &Path) -> anyhow::Result<Vec<String>> {
+    if !arguments.relative {
+        return Ok(files.iter().map(|file| absolute(file)).collect());
+    }
+    let target = std::path::absolute(target)?;
+    let folder = target.parent().context("--relative: wanted a target in a folder")?;
+    let below = |file: &PathBuf| {
+        let path = absolute(file);
+        let name = Path::new(&path).strip_prefix(folder).ok().and_then(Path::to_str);
+        let wanted =
+            || format!("--relative: wanted files below {}, found {}", folder.display(), file.display());
+        name.map(str::to_owned).with_context(wanted)
+    };
+    files.iter().map(below).collect()
+}
