@@ -27,6 +27,7 @@ mod fancy;
 mod fields;
 mod file_access;
 mod given;
+mod grib_codec;
 mod group;
 mod index_list;
 mod indexers;
@@ -84,6 +85,8 @@ mod module {
     #[pymodule_export]
     use crate::file_access::{calibration, set_file_access};
     #[pymodule_export]
+    use crate::grib_codec::decode_grib;
+    #[pymodule_export]
     use crate::group::Group;
     #[pymodule_export]
     use crate::indexers::{BlockIndex, OIndex, VIndex};
@@ -119,6 +122,8 @@ mod module {
     #[pymodule_init]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::logs::listen();
+        // Before those of Python, which kerchunk may have registered for the same names.
+        swath::convert::register_grib_codecs();
         crate::python_codec::register();
         Ok(())
     }

@@ -1665,6 +1665,9 @@ class KeyStore:
     def ensure(self, create: bool) -> None:
         """Make sure that the directory of a local store is there; `create` makes it."""
 
+def _decode_grib(entry: str, message: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
+    """Decode a chunk by a codec's metadata entry in JSON, into an array of one axis."""
+
 def _described(store: str | PathLike[str] | object, path: str, document: str) -> Array:
     """Make the array that metadata in JSON describes, at a path of a store; nothing is read."""
 
