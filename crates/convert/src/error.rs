@@ -145,6 +145,29 @@ impl From<swath_zarr_front::Error> for Error {
     }
 }
 
+/// Keeps the kind, the object and whether another try may help; what came from the Zarr front-end is what it was.
+impl From<Error> for swath_zarr_front::Error {
+    fn from(error: Error) -> swath_zarr_front::Error {
+        use swath_zarr_front::ErrorKind as Zarr;
+        let source =
+            error.0.source.as_deref().and_then(|source| source.downcast_ref::<swath_zarr_front::Error>());
+        if let Some(source) = source {
+            return source.clone().with_object(error.object().unwrap_or_default());
+        }
+        let kind = match error.kind() {
+            ErrorKind::NotFound => Zarr::NotFound,
+            ErrorKind::Invalid => Zarr::Invalid,
+            ErrorKind::Unsupported => Zarr::Unsupported,
+            ErrorKind::Corrupt => Zarr::Corrupt,
+            ErrorKind::Io => Zarr::Io,
+            ErrorKind::Cancelled => Zarr::Cancelled,
+            ErrorKind::Internal => Zarr::Internal,
+        };
+        let made = swath_zarr_front::Error::new(kind, error.message()).with_retryable(error.is_retryable());
+        made.with_object(error.object().unwrap_or_default()).with_source(error)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(object) = &self.0.object {
@@ -183,5 +206,17 @@ mod tests {
         assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Io, true));
         assert_eq!(error.to_string(), "a.grib: storage error: busy");
         assert!(error.source().is_some());
+    }
+
+    #[test]
+    fn an_error_goes_to_the_front_end_and_back() {
+        use swath_zarr_front::ErrorKind as Zarr;
+        let corrupt = Error::corrupt("7 bytes").with_object("a.grib");
+        let made = swath_zarr_front::Error::from(corrupt.clone());
+        assert_eq!((made.kind(), made.to_string()), (Zarr::Corrupt, corrupt.to_string()));
+        assert_eq!(Error::from(made).kind(), ErrorKind::Corrupt);
+        // A kind that this crate does not have comes back as it was.
+        let late = swath_zarr_front::Error::new(Zarr::DeadlineExceeded, "late");
+        assert_eq!(swath_zarr_front::Error::from(Error::from(late)).kind(), Zarr::DeadlineExceeded);
     }
 }

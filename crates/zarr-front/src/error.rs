@@ -65,8 +65,9 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of `kind` whose message says what was wanted and what was found.
-    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    /// An error of `kind` whose message says what was wanted and what was found; what makes stores of other formats has errors too.
+    #[must_use]
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let message = one_line(message.into());
         Self(Box::new(Inner { kind, message, object: None, retryable: false, source: None }))
     }
@@ -87,7 +88,8 @@ impl Error {
     }
 
     /// The same error, naming `object` unless one is named already.
-    pub(crate) fn with_object(mut self, object: &str) -> Self {
+    #[must_use]
+    pub fn with_object(mut self, object: &str) -> Self {
         if self.0.object.is_none() && !object.is_empty() {
             self.0.object = Some(object.to_owned());
         }
@@ -107,13 +109,15 @@ impl Error {
     }
 
     /// The same error, with its cause.
-    pub(crate) fn with_source(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
+    #[must_use]
+    pub fn with_source(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
         self.0.source = Some(Arc::new(source));
         self
     }
 
     /// The same error, marked as worth another try or not; errors start as not worth one.
-    pub(crate) fn with_retryable(mut self, retryable: bool) -> Self {
+    #[must_use]
+    pub fn with_retryable(mut self, retryable: bool) -> Self {
         self.0.retryable = retryable;
         self
     }
