@@ -9,7 +9,7 @@ use super::slab::{Piece, Slab};
 use crate::{Error, ErrorKind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use swath_ioengine::{Engine, Medium, ObjectRef};
+use swath_ioengine::{Engine, InterruptFlag, Medium, ObjectRef};
 use swath_zarr_front::{Array, Group, Store};
 
 /// Messages that are read at once where files are remote: each waits for a round trip.
@@ -150,9 +150,10 @@ impl Work<'_> {
                 }
             }
         };
+        let flag = &InterruptFlag::of_thread();
         std::thread::scope(|scope| {
             for _ in 1..slabs_at_once {
-                scope.spawn(take);
+                scope.spawn(|| flag.followed(take));
             }
             take();
         });
@@ -248,9 +249,10 @@ impl Work<'_> {
                 failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
             }
         };
+        let flag = &InterruptFlag::of_thread();
         std::thread::scope(|scope| {
             for _ in 1..fields_at_once.min(slab.fields()) {
-                scope.spawn(take);
+                scope.spawn(|| flag.followed(take));
             }
             take();
         });
