@@ -11,9 +11,8 @@ use crate::scan_table::TableFile;
 use crate::verdict::Verdict;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
-use swath::convert::{Damage, DamageKind, Found, ScanOptions, Span, scan};
-use swath::ioengine::{Engine, ObjectRef, RunOptions, storage_len};
+use swath::convert::{Damage, DamageKind, Found, ScanOptions, Span, scan_all};
+use swath::ioengine::{Engine, ObjectRef, RunOptions};
 use swath::{Error, ErrorKind};
 
 /// The arguments of `swath convert`.
@@ -110,18 +109,11 @@ fn there(opened: Result<ObjectRef, Error>) -> Result<Result<ObjectRef, Damage>, 
 
 /// What is found in each file.
 pub(crate) fn scanned(files: &[ObjectRef], interrupt: &Interrupt) -> anyhow::Result<Vec<Vec<Found>>> {
-    let found: Vec<Mutex<Vec<Found>>> = files.iter().map(|_| Mutex::default()).collect();
-    let keep = |file: usize, next: Found| {
-        if let Some(slot) = found.get(file) {
-            slot.lock().unwrap_or_else(PoisonError::into_inner).push(next);
-        }
-    };
     let poll = || interrupt.is_raised();
     let run = RunOptions { interrupt: Some(&poll), ..RunOptions::default() };
-    let ended = scan(&Engine::global(), files, keep, &ScanOptions::default(), &run);
+    let found = scan_all(&Engine::global(), files, &ScanOptions::default(), &run);
     if interrupt.is_raised() {
         return Err(Interrupted.into());
     }
-    ended?;
-    Ok(found.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect())
+    Ok(found?)
 }

@@ -1,8 +1,8 @@
 //! How a conversion lays out its result, as arguments have it.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::path::PathBuf;
-use swath::convert::{Access, Extents, LayoutOptions, Piece, PlanOptions};
+use swath::convert::{Access, Extents, LayoutOptions, Piece, PlanOptions, compressors};
 
 /// The arguments that say how values are chunked and encoded.
 #[derive(clap::Args)]
@@ -84,24 +84,7 @@ fn parse_shards(text: &str) -> Result<ByName, String> {
 }
 
 fn parse_codec(text: &str) -> Result<Codec, String> {
-    let (name, level) = text.split_once(':').map_or((text, None), |(name, level)| (name, Some(level)));
-    let level =
-        level.map(|level| level.parse::<i32>().map_err(|_| format!("wanted a level, found {level:?}")));
-    let level = level.transpose()?;
-    let configuration = match name {
-        "none" => return Ok(Codec(Vec::new())),
-        "zstd" => json!({ "level": level.unwrap_or(3), "checksum": false }),
-        "gzip" => json!({ "level": level.unwrap_or(6) }),
-        "blosc" => json!({
-            "cname": "zstd",
-            "clevel": level.unwrap_or(5),
-            "shuffle": "shuffle",
-            "typesize": 4,
-            "blocksize": 0,
-        }),
-        _ => return Err(format!("wanted zstd, gzip, blosc or none, found {name:?}")),
-    };
-    Ok(Codec(vec![json!({ "name": name, "configuration": configuration })]))
+    compressors(text).map(Codec).map_err(|error| error.message().to_owned())
 }
 
 /// `3/8`: the third of eight pieces.

@@ -1,7 +1,7 @@
 //! `swath convert references FILES... TARGET`: Zarr of GRIB and HDF5 files without a copy.
 
 use crate::convert::scanned;
-use crate::convert_write::{absolute, identity, print_unplanned, sources};
+use crate::convert_write::{name_of, print_damages, print_unplanned};
 use crate::hdf5;
 use crate::interrupt::Interrupt;
 use crate::place::{Place, UrlArguments};
@@ -9,7 +9,7 @@ use crate::verdict::Verdict;
 use anyhow::{Context, bail};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use swath::convert::{Plan, PlanOptions, References};
+use swath::convert::{Plan, PlanOptions, PlannedFile, References, Source};
 use swath::ioengine::{ObjectRef, storage_len};
 
 /// The arguments of `swath convert references`.
@@ -63,28 +63,29 @@ fn of_grib(
 ) -> anyhow::Result<(References, u64)> {
     let interrupt = Interrupt::install()?;
     let objects = arguments.url.objects()?;
-    let names: Vec<String> = files.iter().map(|file| absolute(file)).collect();
+    let names: Vec<String> = files.iter().map(|file| name_of(file)).collect();
     let opened = names.iter().map(|name| objects.open(name)).collect::<Result<Vec<ObjectRef>, _>>()?;
     let found = scanned(&opened, &interrupt)?;
-    let (sources, damages) = sources(files, found, out)?;
-    let planned_files = names.into_iter().zip(&opened).map(|(name, object)| identity(name, object));
+    let (sources, damages) = Source::of(found);
+    print_damages(&damages, files, out)?;
+    let planned_files = names.iter().zip(&opened).map(|(name, object)| PlannedFile::of(name, object));
     let planned_files = planned_files.collect::<Result<Vec<_>, _>>()?;
     let options = PlanOptions { kept_dimensions: arguments.keep.clone(), ..PlanOptions::default() };
     let planned = Plan::of(planned_files, &sources, &options)?;
     print_unplanned(&planned.unplanned, &sources, files, out)?;
     let references = planned.plan.references(&sources)?;
-    Ok((references, damages + storage_len(planned.unplanned.len())))
+    Ok((references, storage_len(damages.len() + planned.unplanned.len())))
 }
 
 /// What references call the files.
 fn names(arguments: &ReferencesArguments, files: &[PathBuf], target: &Path) -> anyhow::Result<Vec<String>> {
     if !arguments.relative {
-        return Ok(files.iter().map(|file| absolute(file)).collect());
+        return Ok(files.iter().map(|file| name_of(file)).collect());
     }
     let target = std::path::absolute(target)?;
     let folder = target.parent().context("--relative: wanted a target in a folder")?;
     let below = |file: &PathBuf| {
-        let path = absolute(file);
+        let path = name_of(file);
         let name = Path::new(&path).strip_prefix(folder).ok().and_then(Path::to_str);
         let wanted =
             || format!("--relative: wanted files below {}, found {}", folder.display(), file.display());

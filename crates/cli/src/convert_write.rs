@@ -3,7 +3,6 @@
 use crate::convert::scanned;
 use crate::convert_nat::{self, NatArguments};
 use crate::convert_options::{LayoutArguments, journal_folder, parse_piece};
-use crate::convert_plan;
 use crate::hdf5;
 use crate::interrupt::Interrupt;
 use crate::place::{Place, UrlArguments};
@@ -13,10 +12,9 @@ use anyhow::{Context, bail};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::UNIX_EPOCH;
 use swath::Store;
 use swath::convert::{
-    DamageKind, Failure, Found, Journal, OnFailure, Piece, Plan, PlanOptions, PlannedFile, Source, Unplanned,
+    Damage, Failure, Journal, OnFailure, Piece, Plan, PlanOptions, PlannedFile, Source, Unplanned,
     WritePlanOptions,
 };
 use swath::ioengine::{Engine, ObjectRef, storage_len};
@@ -81,7 +79,7 @@ fn convert(
             "HDF5 and NetCDF files are copied, one by one: swath copy FILE TARGET --zarr-format 3 [--chunks --shards --codec]"
         );
     }
-    let names: Vec<String> = files.iter().map(|file| absolute(file)).collect();
+    let names: Vec<String> = files.iter().map(|file| name_of(file)).collect();
     if convert_nat::is_for(&names)? {
         let opened = open(arguments, &names)?;
         let target =
@@ -95,7 +93,7 @@ fn convert(
             std::fs::write(file, plan.to_json()?.to_string())
                 .with_context(|| format!("{}: the plan cannot be written", file.display()))?;
         }
-        convert_plan::print(&plan, out)?;
+        writeln!(out, "{plan}")?;
         return Ok(Verdict::of(damages));
     }
     let place = Place::either(target, &arguments.url)?;
@@ -120,11 +118,12 @@ fn planned(
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> anyhow::Result<(Plan, Vec<ObjectRef>, u64)> {
-    let names: Vec<String> = files.iter().map(|file| absolute(file)).collect();
+    let names: Vec<String> = files.iter().map(|file| name_of(file)).collect();
     let opened = open(arguments, &names)?;
-    let found = scanned(&opened, interrupt)?;
-    let (sources, mut damages) = sources(files, found, out)?;
-    let planned_files = names.into_iter().zip(&opened).map(|(name, object)| identity(name, object));
+    let (sources, found) = Source::of(scanned(&opened, interrupt)?);
+    let mut damages = storage_len(found.len());
+    print_damages(&found, files, out)?;
+    let planned_files = names.iter().zip(&opened).map(|(name, object)| PlannedFile::of(name, object));
     let planned_files = planned_files.collect::<Result<Vec<_>, _>>()?;
     let planned = Plan::of(planned_files, &sources, options)?;
     print_unplanned(&planned.unplanned, &sources, files, out)?;
@@ -133,6 +132,19 @@ fn planned(
         bail!("{damages} damages: nothing is written");
     }
     Ok((planned.plan, opened, damages))
+}
+
+/// Tells what is wrong in files.
+pub(crate) fn print_damages(
+    found: &[(usize, Damage)],
+    files: &[PathBuf],
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    for (file, damage) in found {
+        let name = files.get(*file).map(|file| file.display().to_string()).unwrap_or_default();
+        writeln!(out, "{name}: {damage}")?;
+    }
+    Ok(())
 }
 
 /// Tells which fields have no place in a plan.
@@ -164,11 +176,11 @@ fn append(
         bail!("{}: not finished: --resume it first", target.display());
     }
     let options = PlanOptions { kept_dimensions: before.dimension_names(), ..arguments.layout.options() };
-    let (newer, opened, damages) = planned(arguments, files, &options, interrupt, out)?;
+    let (newer, _, damages) = planned(arguments, files, &options, interrupt, out)?;
     let plan = before.extended(&newer)?;
     let journal = journal.extend(&plan)?;
     let store = store(&place)?;
-    let all = behind(plan.first_new_file, opened);
+    let all = plan_files(arguments, &plan)?;
     let job = Job { arguments, plan: &plan, files: &all, piece: None, journal: Some(&journal) };
     job.run(&store, interrupt, damages, out)
 }
@@ -210,46 +222,17 @@ fn write_piece(
     let files = plan_files(arguments, &plan)?;
     let store = store(&Place::either(target, &arguments.url)?)?;
     let journal = match &arguments.journal {
-        Some(folder) => Some(shared_journal(folder, &plan)?),
+        Some(folder) => Some(Journal::shared(folder, &plan)?),
         None => None,
     };
     let job = Job { arguments, plan: &plan, files: &files, piece: Some(piece), journal: journal.as_ref() };
     job.run(&store, interrupt, 0, out)
 }
 
-/// The journal that pieces of one plan share: the first one begins it.
-fn shared_journal(folder: &Path, plan: &Plan) -> anyhow::Result<Journal> {
-    if let Ok(journal) = Journal::create(folder, plan) {
-        return Ok(journal);
-    }
-    let (journal, found) = Journal::open(folder)?;
-    if found.to_json()? != plan.to_json()? {
-        bail!("{}: the journal of another plan", folder.display());
-    }
-    Ok(journal)
-}
-
 /// The files of a plan, as they were when it was made.
 fn plan_files(arguments: &WriteArguments, plan: &Plan) -> anyhow::Result<Vec<ObjectRef>> {
-    let new = plan.files.get(plan.first_new_file..).unwrap_or_default();
-    let names: Vec<String> = new.iter().map(|file| file.name.clone()).collect();
-    let opened = open(arguments, &names)?;
-    let mut changed = Vec::new();
-    for (planned, object) in new.iter().zip(&opened) {
-        if identity(planned.name.clone(), object)? != *planned {
-            changed.push(planned.name.as_str());
-        }
-    }
-    if !changed.is_empty() {
-        bail!("changed since the plan was made: {}", changed.join(", "));
-    }
-    Ok(behind(plan.first_new_file, opened))
-}
-
-/// Files behind so many that are in the store already: these are not read, and need not be there any more.
-fn behind(before: usize, files: Vec<ObjectRef>) -> Vec<ObjectRef> {
-    let absent = files.first().cloned().into_iter().cycle().take(before);
-    absent.chain(files.iter().cloned()).collect()
+    let objects = arguments.url.objects()?;
+    Ok(plan.open_files(|name| objects.open(name).map_err(swath::convert::Error::from))?)
 }
 
 fn open(arguments: &WriteArguments, names: &[String]) -> anyhow::Result<Vec<ObjectRef>> {
@@ -258,21 +241,8 @@ fn open(arguments: &WriteArguments, names: &[String]) -> anyhow::Result<Vec<Obje
 }
 
 /// A file's name that holds in other folders too.
-pub(crate) fn absolute(file: &Path) -> String {
-    let name = file.display().to_string();
-    if name.contains("://") {
-        return name;
-    }
-    std::path::absolute(file).map_or(name, |path| path.display().to_string())
-}
-
-/// A file's length, and when a local one was changed.
-pub(crate) fn identity(name: String, object: &ObjectRef) -> anyhow::Result<PlannedFile> {
-    let size = object.medium.size(&object.key).map_err(swath::convert::Error::from)?;
-    let changed = std::fs::metadata(&name).ok().and_then(|metadata| metadata.modified().ok());
-    let since = changed.and_then(|changed| changed.duration_since(UNIX_EPOCH).ok());
-    let version = since.map(|since| format!("changed at {}.{:09}", since.as_secs(), since.subsec_nanos()));
-    Ok(PlannedFile { name, size, version })
+pub(crate) fn name_of(file: &Path) -> String {
+    PlannedFile::name_of(&file.display().to_string())
 }
 
 /// The store of a target, a directory that is made where it is not there.
@@ -289,28 +259,6 @@ fn store(target: &Place) -> anyhow::Result<Store> {
         Place::Directory(path) => Ok(Store::create_directory(path)?),
         Place::Url(url, options, _) => Ok(Store::open(url, options)?),
     }
-}
-
-/// All fields, with the numbers of their files; damages are printed and counted.
-pub(crate) fn sources(
-    files: &[PathBuf],
-    found: Vec<Vec<Found>>,
-    out: &mut impl Write,
-) -> anyhow::Result<(Vec<Source>, u64)> {
-    let (mut sources, mut damages) = (Vec::new(), 0);
-    for (file, (name, found)) in files.iter().zip(found).enumerate() {
-        for one in found {
-            match one {
-                Found::Field(field) => sources.push(Source { file, field: *field }),
-                Found::Damage(damage) if damage.kind == DamageKind::Stray => {}
-                Found::Damage(damage) => {
-                    writeln!(out, "{}: {damage}", name.display())?;
-                    damages += 1;
-                }
-            }
-        }
-    }
-    Ok((sources, damages))
 }
 
 /// A plan that is written.

@@ -19,7 +19,6 @@ mod cf_time;
 mod convert;
 mod convert_nat;
 mod convert_options;
-mod convert_plan;
 mod convert_references;
 mod convert_write;
 mod copy;

@@ -41,6 +41,7 @@ mod unpack;
 pub use assemble::{
     Access, Coordinate, Extents, Failure, FieldPlace, Finished, Hypercube, Journal, LayoutOptions, OnFailure,
     Piece, Plan, PlanOptions, Planned, PlannedFile, Source, Unplanned, Variable, WritePlanOptions,
+    compressors,
 };
 pub use codec::{GribCodec, register_grib_codecs};
 pub use coordinates::{Axes, GridLayout, Plane, Points, axes, layout, to_rows};
@@ -55,5 +56,5 @@ pub use hdf5::{Interrupt, hdf5_references};
 pub use references::{LeftOut, References};
 #[cfg(feature = "parquet")]
 pub use scan::FieldTable;
-pub use scan::{ScanOptions, SideCars, record, scan};
+pub use scan::{ScanOptions, SideCars, record, scan, scan_all};
 pub use unpack::{FieldBytes, Sample, read_field, unpack};

@@ -8,9 +8,11 @@
 
 mod attributes;
 mod cell;
+mod compressors;
 mod coordinate;
 mod create;
 mod extending;
+mod files;
 mod grid_arrays;
 mod group;
 mod journal;
@@ -22,9 +24,11 @@ mod planning;
 mod references;
 mod rounding;
 mod slab;
+mod summary;
 mod time;
 mod write;
 
+pub use compressors::compressors;
 pub use coordinate::Coordinate;
 pub use journal::{Finished, Journal};
 pub use layout::{Access, Extents, LayoutOptions};

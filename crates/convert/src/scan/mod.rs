@@ -1,6 +1,7 @@
 //! All fields of any number of files, by reads of their section heads alone.
 
 mod batch;
+mod gathered;
 mod parts;
 mod record;
 mod side_car;
@@ -10,6 +11,7 @@ mod table;
 
 use crate::{Error, Found};
 use batch::ScanBatch;
+pub use gathered::scan_all;
 pub use record::record;
 use sizes::sizes;
 use swath_ioengine::{Engine, ObjectRef, RunOptions};
