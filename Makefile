@@ -4,7 +4,7 @@
 VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 ZARR_SUITE_VENV := .tools/zarr-suite/venv
-WHEEL_CRATES := ioengine codecs zarr-front swath bindings-py
+WHEEL_CRATES := ioengine codecs zarr-front convert swath bindings-py
 WHEEL_SOURCES := Cargo.toml Cargo.lock $(shell find $(WHEEL_CRATES:%=crates/%) -type f \
 	-not -path '*/tests/*' -not -path '*/target/*' \
 	\( -name '*.rs' -o -name '*.c' -o -name '*.h' -o -name '*.py' -o -name '*.pyi' -o -name 'py.typed' -o -name '*.toml' \))

@@ -59,6 +59,11 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     raised_as(py, Class::of(error.kind()), error)
 }
 
+/// The exception for an error of a conversion.
+pub(crate) fn raised_by_conversion(py: Python<'_>, error: &swath::convert::Error) -> PyErr {
+    raised(py, &Error::from(error.clone()))
+}
+
 /// The exception for an error that is about `object` where it names nothing else.
 pub(crate) fn raised_about(py: Python<'_>, error: &Error, object: &str) -> PyErr {
     match error.object() {

@@ -17,6 +17,8 @@ mod chunk_codec;
 mod chunk_sizes;
 mod configuration;
 mod conversion;
+mod conversion_plan;
+mod conversion_run;
 mod create;
 mod credentials;
 mod deliveries;
@@ -24,11 +26,13 @@ mod described;
 mod dtype;
 mod errors;
 mod fancy;
+mod field_scan;
 mod fields;
 mod file_access;
 mod given;
 mod grib_codec;
 mod group;
+mod hdf5;
 mod index_list;
 mod indexers;
 mod info;
@@ -79,15 +83,21 @@ mod module {
     #[pymodule_export]
     use crate::configuration::{bytes, set_limits};
     #[pymodule_export]
+    use crate::conversion_plan::{ConversionPlan, append_conversion, resume_conversion};
+    #[pymodule_export]
     use crate::create::{consolidate_metadata, create_array, create_group};
     #[pymodule_export]
     use crate::described::described;
+    #[pymodule_export]
+    use crate::field_scan::FieldScan;
     #[pymodule_export]
     use crate::file_access::{calibration, set_file_access};
     #[pymodule_export]
     use crate::grib_codec::decode_grib;
     #[pymodule_export]
     use crate::group::Group;
+    #[pymodule_export]
+    use crate::hdf5::references;
     #[pymodule_export]
     use crate::indexers::{BlockIndex, OIndex, VIndex};
     #[pymodule_export]
@@ -109,7 +119,7 @@ mod module {
     #[pymodule_export]
     use crate::raw_ranges::RangeReader;
     #[pymodule_export]
-    use crate::remote::option_name;
+    use crate::remote::{option_name, public_options};
     #[pymodule_export]
     use crate::stats::stats;
     #[pymodule_export]

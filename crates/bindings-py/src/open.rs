@@ -4,8 +4,9 @@ use crate::array::Array;
 use crate::cache::{CacheArguments, CacheFreshness, CacheSettings, CacheSize, PortableCache};
 use crate::configuration;
 use crate::create;
-use crate::errors::{Class, error, raised, raised_about};
+use crate::errors::{Class, error, raised, raised_about, warn};
 use crate::group::Group;
+use crate::hdf5;
 use crate::key_store::KeyStore;
 use crate::location::{Access, Location};
 use crate::logs::reported;
@@ -29,7 +30,9 @@ use swath::{CloudOptions, Error, ErrorKind, Node, Store};
 ///     `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`. What
 ///     ends in `.zip` is a zip archive, as `zip::URL` and `zip://folder/in/it::URL` are; what ends in
 ///     `.json`, `.parq` or `.parquet`, or begins with `reference::`, are kerchunk's references, as a
-///     dict of them is; `icechunk::URL` is an Icechunk repository; these can be read only. Or a store
+///     dict of them is; `icechunk::URL` is an Icechunk repository; what ends in `.nc`, `.nc4`, `.h5`,
+///     `.hdf5` or `.he5`, a place below it, and `hdf5::URL` are HDF5 and NetCDF-4 files, of which a
+///     `SwathWarning` names what is left out; these can be read only. Or a store
 ///     for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`, `HTTPStore`,
 ///     `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`, `ZipStore`,
 ///     `MemoryStore`, `StorePath`), VirtualiZarr's `ManifestStore`, icechunk's `IcechunkStore`, or what
@@ -508,7 +511,7 @@ fn location(
     kept: Kept,
 ) -> PyResult<(Mode, Location)> {
     let given = place(store, storage_options)?;
-    let given = with_absolute_archive(given);
+    let given = with_absolute_archive(in_hdf5(given));
     let mode = mode_of(store.py(), mode, &given.url)?;
     let access = Access { is_writable: mode != Mode::Read, ..Access::default() };
     Ok((mode, location_of(store.py(), &given, kept)?.with_access(access)))
@@ -540,6 +543,12 @@ fn location_of(py: Python<'_>, given: &Place, kept: Kept) -> PyResult<Location> 
         Remote::new(remote).map_err(|error| raised_about(py, &error, &without_credentials(&given.url)))?;
     let remote = reported(py, || remote.pinned())?;
     let remote = remote.map_err(|error| raised_about(py, &error, &without_credentials(&given.url)))?;
+    let listed = reported(py, || remote.listed())?;
+    for (path, reason) in
+        listed.map_err(|error| raised_about(py, &error, &without_credentials(&given.url)))?
+    {
+        warn(py, &format!("{}: left out: {path}: {reason}", remote.name()))?;
+    }
     if is_told || !scheme.eq_ignore_ascii_case("file") {
         let folder = given.references.as_ref().map_or(given.folder.as_str(), |(_, folder)| folder);
         return Ok(Location::remote(remote, folder, decoded_cache_bytes, cache));
@@ -548,6 +557,14 @@ fn location_of(py: Python<'_>, given: &Place, kept: Kept) -> PyResult<Location> 
     let store = opened.map_err(|error| raised(py, &error))?;
     check_local(py, given, Path::new(store.name()))?;
     Ok(Location::local(Path::new(store.name()), "", decoded_cache_bytes))
+}
+
+/// The same, of a place in an HDF5 file: as the store that lies in that, and a node of it.
+fn in_hdf5(given: Place) -> Place {
+    let found = if given.references.is_none() { hdf5::file_of(&given.url) } else { None };
+    let Some((file, folder)) = found else { return given };
+    let (url, folder) = (format!("{}::{file}", hdf5::PREFIX), folder.to_owned());
+    Place { path: OsString::from(&url), url, folder, ..given }
 }
 
 /// The same, with the path of a local archive or of references made absolute: a pickle may be read in a process with another working directory.
@@ -632,7 +649,7 @@ fn check_local(py: Python<'_>, given: &Place, path: &Path) -> PyResult<()> {
     } else if path.is_file() && !is_zip(path) {
         (
             Class::Unsupported,
-            "this is a file: swath reads directories, zip archives (.zip) and references (.json)",
+            "this is a file: swath reads directories, zip archives (.zip), references (.json) and HDF5 (.nc, .h5)",
         )
     } else {
         return Ok(());

@@ -24,12 +24,7 @@ impl RangeReader {
     #[new]
     #[pyo3(signature = (options, provider = None))]
     fn new(py: Python<'_>, options: TextOptions, provider: Option<Py<PyAny>>) -> PyResult<RangeReader> {
-        drop(configuration::opening(py)?);
-        let mut options = options_of(options).map_err(|error| raised(py, &error))?;
-        if let Some(provider) = provider {
-            options = options.with_credentials(Arc::new(PythonCredentials::new(provider, "")));
-        }
-        Ok(RangeReader { objects: Objects::new(ReferenceTargets::new().with_options(options)) })
+        Ok(RangeReader { objects: objects_of(py, options, provider)? })
     }
 
     /// Read ranges into one array of bytes: of each its URL, its first byte, and how many.
@@ -70,6 +65,24 @@ impl RangeReader {
         })?;
         Ok(array)
     }
+}
+
+/// Objects by their paths and URLs, which are reached with these options.
+///
+/// # Errors
+///
+/// `UnsupportedError` for an option that is not known.
+pub(crate) fn objects_of(
+    py: Python<'_>,
+    options: TextOptions,
+    provider: Option<Py<PyAny>>,
+) -> PyResult<Objects> {
+    drop(configuration::opening(py)?);
+    let mut options = options_of(options).map_err(|error| raised(py, &error))?;
+    if let Some(provider) = provider {
+        options = options.with_credentials(Arc::new(PythonCredentials::new(provider, "")));
+    }
+    Ok(Objects::new(ReferenceTargets::new().with_options(options)))
 }
 
 impl RangeReader {

@@ -1,10 +1,12 @@
 //! Where a store is that a URL names.
 
 use crate::credentials::PythonCredentials;
+use crate::errors::raised;
+use crate::hdf5;
 use crate::references::{References, TextReferences};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use swath::{CloudOptions, Error, Store};
 
 /// A URL and how to get there.
@@ -20,6 +22,8 @@ pub(crate) struct Remote {
     withheld: Vec<String>,
     /// What else is known of references, where the URL names some.
     references: Option<References>,
+    /// The store that lies in an HDF5 file, once it is listed.
+    listed: OnceLock<Store>,
 }
 
 /// Options as text, by name.
@@ -48,7 +52,8 @@ impl Remote {
         let options = options_of(options)?;
         let references = references.map(References::new).transpose()?;
         let credentials = provider.map(|provider| Arc::new(PythonCredentials::new(provider, &url)));
-        Ok(Remote { name: without_credentials(&url), url, options, credentials, withheld, references })
+        let (name, listed) = (without_credentials(&url), OnceLock::new());
+        Ok(Remote { name, url, options, credentials, withheld, references, listed })
     }
 
     /// The same place; of an Icechunk repository the snapshot that its branch or tag leads to now, so that whoever is handed the node,
@@ -68,6 +73,30 @@ impl Remote {
         let Some((pinned, _)) = recipe else { return Ok(self) };
         let url = format!("{pinned}::{repository}");
         Ok(Remote { name: without_credentials(&url), url, ..self })
+    }
+
+    /// Lists an HDF5 file, and says what of it cannot be read: where it is, and why. Others have nothing to say.
+    ///
+    /// # Errors
+    ///
+    /// Why that cannot be found out.
+    pub(crate) fn listed(&self) -> Result<Vec<(String, String)>, Error> {
+        match archive_of(&self.url) {
+            Some((hdf5::PREFIX, file)) => {
+                let (store, left_out) = hdf5::store(file, &self.with_credentials(&self.options))?;
+                // Threads that get here at the same time each list the file, and all use the first one's.
+                let _ = self.listed.set(store);
+                Ok(left_out)
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn with_credentials(&self, options: &CloudOptions) -> CloudOptions {
+        match &self.credentials {
+            None => options.clone(),
+            Some(credentials) => options.clone().with_credentials(Arc::clone(credentials) as _),
+        }
     }
 
     /// The URL without credentials and without a slash at its end.
@@ -94,14 +123,16 @@ impl Remote {
 
     /// The store; nothing is connected yet, and no credentials are asked for.
     pub(crate) fn store(&self) -> Result<Store, Error> {
-        let with_credentials = |options: &CloudOptions| match &self.credentials {
-            None => options.clone(),
-            Some(credentials) => options.clone().with_credentials(Arc::clone(credentials) as _),
-        };
-        let options = with_credentials(&self.options);
-        match &self.references {
-            None => Store::open(&self.url, &options),
-            Some(references) => references.store(&self.url, &options, with_credentials),
+        let options = self.with_credentials(&self.options);
+        match (&self.references, archive_of(&self.url)) {
+            (None, Some((hdf5::PREFIX, _))) => match self.listed.get() {
+                Some(store) => Ok(store.clone()),
+                None => self.listed().and_then(|_| self.store()),
+            },
+            (None, _) => Store::open(&self.url, &options),
+            (Some(references), _) => {
+                references.store(&self.url, &options, |options| self.with_credentials(options))
+            }
         }
     }
 
@@ -147,7 +178,7 @@ pub(crate) fn texts(options: &CloudOptions) -> TextOptions {
 /// `icechunk://OPTIONS`, and the URL.
 pub(crate) fn archive_of(url: &str) -> Option<(&str, &str)> {
     let (zip, archive) = url.split_once("::")?;
-    is_scheme(scheme_of(zip), &["icechunk", "reference", "zip"]).then_some((zip, archive))
+    is_scheme(scheme_of(zip), &[hdf5::PREFIX, "icechunk", "reference", "zip"]).then_some((zip, archive))
 }
 
 fn scheme_of(url: &str) -> &str {
@@ -195,6 +226,14 @@ fn is_scheme(scheme: &str, names: &[&str]) -> bool {
 
 fn without_query(url: &str) -> &str {
     url.split(['?', '#']).next().unwrap_or_default()
+}
+
+/// Return options without secrets: pickles hold these.
+#[pyfunction]
+#[pyo3(name = "_public_options", signature = (options))]
+pub(crate) fn public_options(py: Python<'_>, options: TextOptions) -> PyResult<TextOptions> {
+    let options = options_of(options).map_err(|error| raised(py, &error))?;
+    Ok(texts(&options.without_secrets().0))
 }
 
 /// Return the name that an option has among all its spellings; the name itself where none is known.

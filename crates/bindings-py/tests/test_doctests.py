@@ -9,9 +9,12 @@ import pytest
 import swath
 import swath.zarr
 import zarr
+from grib_messages import message
 from test_package import documented
 
 FOLDER = Path(swath.__file__).parent
+
+OCEAN = Path(__file__).parents[3] / "crates/convert/tests/data/hdf5/dimensions.nc"
 
 # Not run, and why.
 LEFT_OUT = {
@@ -53,6 +56,9 @@ def names(tmp_path, monkeypatch, request):
         "example.zarr", data=np.ones((8, 3, 256, 256), "i4"), shards=(1, 3, 256, 256), chunks=(1, 1, 64, 64)
     )
     Path("forecast.grib2").write_bytes(bytes(8192))
+    for hours in (24, 48):
+        Path(f"step{hours}.grib2").write_bytes(message(hours))
+    Path("ocean.nc").write_bytes(OCEAN.read_bytes())
     archive = zarr.create_group("archive.zarr")
     if request.node.callspec.params["name"] == "_swath.open_group":
         for name in ("latitude", "longitude", "t2m"):

@@ -93,8 +93,9 @@ swath._swath.PointIndex
 swath._swath.PointList
 swath._swath._reopen
 swath._swath._reopen_url
+swath.convert.fields.pyarrow
 swath.train.tensors.torch
-swath\.(fsspec|io|options|train\.\w+|xarray\.\w+|zarr\.\w+)\.[A-Z]\w+
+swath\.(convert\.\w+|fsspec|io|options|train\.\w+|xarray\.\w+|zarr\.\w+)\.[A-Z]\w+
 swath.train.ahead.Crew.__type_params__
 swath.train.ahead.Flight.__type_params__
 """

@@ -43,13 +43,13 @@ from swath.errors import (
 )
 
 if TYPE_CHECKING:
-    from swath import api, io
+    from swath import api, convert, io
     from swath.asynchronous import AsyncArray, AsyncGroup
 
 
 def __getattr__(name: str) -> Any:
     """Import what awaits reads once it is asked for: asyncio takes longer to import than all of swath."""
-    if name in ("api", "io"):
+    if name in ("api", "convert", "io"):
         return importlib.import_module(f"swath.{name}")
     if name in ("AsyncArray", "AsyncGroup"):
         from swath import asynchronous
@@ -87,6 +87,7 @@ __all__ = [
     "api",
     "config",
     "consolidate_metadata",
+    "convert",
     "create_array",
     "create_group",
     "io",

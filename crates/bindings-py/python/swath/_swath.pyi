@@ -1236,6 +1236,73 @@ class RangeReader:
         """Read ranges into one array of bytes: of each its URL, its first byte, and how many."""
 
 @final
+class FieldScan:
+    """What a scan found in GRIB files: see `swath.convert.scan`."""
+
+    def __new__(
+        cls, files: list[str], options: dict[str, str], provider: object = None, side_cars: bool = True
+    ) -> FieldScan: ...
+    def records(self) -> list[dict[str, Any]]:
+        """List a dict for each field and each damage, file by file."""
+
+    def parquet(self) -> bytes:
+        """Give the same as a flat table: the bytes of a Parquet file."""
+
+@final
+class ConversionPlan:
+    """What a conversion of GRIB files writes: see `swath.convert.Plan`."""
+
+    @staticmethod
+    def of(
+        scan: FieldScan,
+        access: str,
+        chunks: list[tuple[str, int]] | None,
+        shards: list[tuple[str, int]] | None,
+        codec: str,
+        mantissa_bits: int | None,
+        keep: list[str],
+    ) -> tuple[ConversionPlan, list[Any]]:
+        """Put the fields of a scan together; what of them cannot be written is named."""
+
+    @staticmethod
+    def from_json(text: str) -> ConversionPlan:
+        """Make the plan that JSON says."""
+
+    def to_json(self) -> str:
+        """Give the plan as JSON."""
+
+    def text(self) -> str:
+        """Say the plan in lines to read."""
+
+    @property
+    def files(self) -> list[str]:
+        """The paths and URLs of its files."""
+
+    @property
+    def variables(self) -> list[str]:
+        """The names of its variables, behind those of their groups."""
+
+    @property
+    def fields(self) -> int:
+        """How many fields it writes."""
+
+    def fields_of(self, number: int, count: int) -> int:
+        """How many fields a piece writes, by its number of so many."""
+
+    def write(
+        self,
+        target: object,
+        storage_options: Mapping[str, Any] | None,
+        sources: tuple[dict[str, str], object],
+        piece: tuple[int, int] | None,
+        journal: str | None,
+        journal_beside: bool,
+        strict: bool,
+        progress: bool | Callable[[int, int], object] | None,
+    ) -> tuple[int, int, list[Any]]:
+        """Write all of it to a new store, or one piece."""
+
+@final
 class OIndex:
     """Selects along each axis by itself, by lists and masks too: `array.oindex[...]`.
 
@@ -1402,7 +1469,9 @@ def open(
         `abfs://container@account.dfs.core.windows.net/key`, `https://host/path`, `file:///path`. What
         ends in `.zip` is a zip archive, as `zip::URL` and `zip://folder/in/it::URL` are; what ends in
         `.json`, `.parq` or `.parquet`, or begins with `reference::`, are kerchunk's references, as a
-        dict of them is; `icechunk::URL` is an Icechunk repository; these can be read only. Or a store
+        dict of them is; `icechunk::URL` is an Icechunk repository; what ends in `.nc`, `.nc4`, `.h5`,
+        `.hdf5` or `.he5`, a place below it, and `hdf5::URL` are HDF5 and NetCDF-4 files, of which a
+        `SwathWarning` names what is left out; these can be read only. Or a store
         for these, as it is: of obstore (`S3Store`, `GCSStore`, `AzureStore`, `HTTPStore`,
         `LocalStore`), of zarr-python (`ObjectStore`, `FsspecStore`, `LocalStore`, `ZipStore`,
         `MemoryStore`, `StorePath`), VirtualiZarr's `ManifestStore`, icechunk's `IcechunkStore`, or what
@@ -1665,6 +1734,17 @@ class KeyStore:
     def ensure(self, create: bool) -> None:
         """Make sure that the directory of a local store is there; `create` makes it."""
 
+def _append_conversion(
+    scan: FieldScan,
+    target: object,
+    storage_options: Mapping[str, Any] | None,
+    sources: tuple[dict[str, str], object],
+    journal: str | None,
+    strict: bool,
+    progress: bool | Callable[[int, int], object] | None,
+) -> tuple[int, int, list[Any]]:
+    """Add the fields of a scan to a store."""
+
 def _decode_grib(entry: str, message: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
     """Decode a chunk by a codec's metadata entry in JSON, into an array of one axis."""
 
@@ -1677,8 +1757,16 @@ def _end() -> None:
 def _flush_caches() -> None:
     """Wait until what is cached is in the files; swath does so when Python ends."""
 
+def _hdf5_references(
+    file: str, options: dict[str, str], provider: object
+) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """List the references of an HDF5 file, and what is not in them: where it is, and why."""
+
 def _option_name(name: str) -> str:
     """Return the name that an option has among all its spellings; the name itself where none is known."""
+
+def _public_options(options: dict[str, str]) -> dict[str, str]:
+    """Return options without secrets: pickles hold these."""
 
 def _read_arrays(
     reads: list[tuple[Array, Iterable[Index], npt.NDArray[Any], dict[str, Any], str]],
@@ -1701,6 +1789,16 @@ def _decoded_counts(arrays: list[Array]) -> tuple[int, int]:
 
     A cache that several of them share counts once, and others that share it count too.
     """
+
+def _resume_conversion(
+    target: object,
+    storage_options: Mapping[str, Any] | None,
+    sources: tuple[dict[str, str], object],
+    journal: str | None,
+    strict: bool,
+    progress: bool | Callable[[int, int], object] | None,
+) -> tuple[int, int, list[Any]]:
+    """Go on with a conversion that was interrupted."""
 
 def _set_file_access(way: str | None) -> None:
     """Say how files are read from now on, for `swath.set_file_access`."""
