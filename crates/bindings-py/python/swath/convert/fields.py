@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload, override
@@ -24,24 +25,36 @@ class Scan(Sequence[dict[str, Any]]):
     and `bitmap`. Numbers are those of the edition's tables; levels are in the unit of their type, Pa in
     edition 2 and hPa in edition 1, steps in seconds.
 
+    The dicts are made when they are first looked at: a plan of very many fields needs less memory.
+
     Made by `swath.convert.scan`; `swath.convert.plan` takes it in place of files, which are not scanned
     again.
-
-    Attributes
-    ----------
-    damages : list of dict
-        What is no sound message, each with `file`, `offset`, `length`, `damage` ("truncated", "corrupt",
-        "unsupported", "unread", or "stray" for bytes between messages) and `message`.
     """
 
-    damages: list[dict[str, Any]]
-
     def __init__(self, native: FieldScan, sources: Sources) -> None:
-        records = native.records()
         self._native = native
         self._sources = sources
-        self._fields = [record for record in records if "damage" not in record]
-        self.damages = [record for record in records if "damage" in record]
+
+    @cached_property
+    def _records(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        records = self._native.records()
+        return (
+            [record for record in records if "damage" not in record],
+            [record for record in records if "damage" in record],
+        )
+
+    @property
+    def _fields(self) -> list[dict[str, Any]]:
+        return self._records[0]
+
+    @property
+    def damages(self) -> list[dict[str, Any]]:
+        """What is no sound message.
+
+        Each has `file`, `offset`, `length`, `damage` ("truncated", "corrupt", "unsupported", "unread", or
+        "stray" for bytes between messages) and `message`.
+        """
+        return self._records[1]
 
     @override
     def __len__(self) -> int:
