@@ -43,7 +43,7 @@ fn is_named(file: &str) -> bool {
 pub(crate) fn store(file: &str, options: &CloudOptions) -> Result<(Store, Vec<(String, String)>), Error> {
     let targets = || ReferenceTargets::new().with_options(options.clone());
     let references = hdf5_references(&Engine::global(), &Objects::new(targets()).open(file)?, None)?;
-    let document = references.to_json(&PlannedFile::name_of(file)).to_string();
+    let document = references.to_json(&[PlannedFile::name_of(file)])?.to_string();
     Ok((Store::references(document.as_bytes(), targets(), file)?, left_out(&references)))
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn references<'py>(
     let objects = objects_of(py, options, provider)?;
     let listed = reported(py, || -> Result<_, Error> {
         let references = hdf5_references(&Engine::global(), &objects.open(file)?, None)?;
-        Ok((references.to_json(&PlannedFile::name_of(file)), left_out(&references)))
+        Ok((references.to_json(&[PlannedFile::name_of(file)])?, left_out(&references)))
     })?;
     let (document, left_out) = listed.map_err(|failed| raised_about(py, &failed, file))?;
     Ok((json::to_python(py, &document)?, left_out))

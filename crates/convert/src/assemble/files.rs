@@ -107,7 +107,7 @@ mod tests {
     use swath_ioengine::MemoryMedium;
 
     fn plan(memory: &MemoryMedium, names: &[&str]) -> Plan {
-        let file = |name: &&str| PlannedFile::of(name, &memory.object(*name)).unwrap();
+        let file = |name: &&str| PlannedFile::of(name, &memory.object(name)).unwrap();
         Plan { files: names.iter().map(file).collect(), ..Plan::default() }
     }
 
