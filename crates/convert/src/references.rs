@@ -35,7 +35,8 @@ pub(crate) struct Part {
 /// Something in a file that references cannot say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Where it is: the path of a variable, or of one of its attributes behind `@`, or the key of one of its chunks.
+    /// Where it is: the path of a variable or a group, or of one of its attributes behind `@` (of all of them where no name follows), or the
+    /// key of one of a variable's chunks.
     pub path: String,
     /// Why.
     pub reason: String,

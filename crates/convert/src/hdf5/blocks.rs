@@ -29,6 +29,11 @@ impl Failure {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
+    /// Whether there was one.
+    pub(super) fn is_there(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     fn keep(&self, error: Error) -> ReaderError {
         let told = ReaderError::Io(io::Error::other(error.to_string()));
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);

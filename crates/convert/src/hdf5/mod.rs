@@ -25,14 +25,17 @@ mod data_type;
 mod dimensions;
 mod element;
 mod filters;
+mod members;
 mod skipped;
 mod strings;
 mod variable;
 
 use crate::{Error, References};
+use blocks::Failure;
 use dimensions::{Phony, Scales};
 use hdf5_reader::group::Group;
 use hdf5_reader::{Attribute, Dataset, Hdf5File, OpenOptions, Storage};
+use members::Members;
 use serde_json::json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -68,7 +71,8 @@ pub fn hdf5_references(
     let (storage, failure) = blocks::storage(engine, file, interrupt)?;
     // Broken bytes are errors of the reader; an index out of its bounds would still be a panic.
     let panicked = || Error::corrupt("an HDF5 file that its reader panics on");
-    let result = catch_unwind(AssertUnwindSafe(|| walk(storage))).unwrap_or_else(|_| Err(panicked()));
+    let result =
+        catch_unwind(AssertUnwindSafe(|| walk(storage, &failure))).unwrap_or_else(|_| Err(panicked()));
     // What the storage said is clearer than what the reader made of it.
     match failure.take() {
         Some(error) => Err(error),
@@ -76,24 +80,36 @@ pub fn hdf5_references(
     }
 }
 
-fn walk(storage: Arc<dyn Storage>) -> Result<References, Error> {
+fn walk(storage: Arc<dyn Storage>, failure: &Failure) -> Result<References, Error> {
     let options = OpenOptions {
         max_object_header_bytes: OBJECT_HEADER_BYTES_MAX,
         max_read_bytes: READ_BYTES_MAX,
         ..OpenOptions::default()
     };
     let file = Hdf5File::from_storage_with_options(storage, options).map_err(of_reader)?;
-    let mut tree = Tree::default();
-    tree.add(file.root_group().map_err(of_reader)?, String::new(), 0)?;
-    tree.references(&file)
+    let mut tree = Tree {
+        file: &file,
+        failure,
+        groups: Vec::new(),
+        scales: Scales::default(),
+        nodes: 0,
+        unread: Vec::new(),
+    };
+    let root = file.root_group().map_err(of_reader)?;
+    let members = Members::of(&file, &root, failure)?;
+    tree.add(root, members, String::new(), 0)?;
+    tree.references()
 }
 
 /// What a file holds.
-#[derive(Default)]
-struct Tree {
+struct Tree<'a> {
+    file: &'a Hdf5File,
+    failure: &'a Failure,
     groups: Vec<Folder>,
     scales: Scales,
     nodes: usize,
+    /// The paths of what cannot be read, and why.
+    unread: Vec<(String, String)>,
 }
 
 /// A group and its datasets. Paths of groups end with `/`, but for the root's, which is empty.
@@ -103,15 +119,16 @@ struct Folder {
     datasets: Vec<(Dataset, Vec<Attribute>)>,
 }
 
-impl Tree {
+impl Tree<'_> {
     /// Adds a group and all below it.
-    fn add(&mut self, group: Group, path: String, depth: usize) -> Result<(), Error> {
-        let (below, datasets) = group.members().map_err(of_reader)?;
-        self.nodes += 1 + datasets.len();
+    fn add(&mut self, group: Group, members: Members, path: String, depth: usize) -> Result<(), Error> {
+        let Members { groups: below, datasets, unread } = members;
+        self.nodes += 1 + datasets.len() + unread.len();
         if NODES_MAX < self.nodes || DEPTH_MAX < depth {
             let message = format!("more than {NODES_MAX} groups and datasets, or over {DEPTH_MAX} deep");
             return Err(Error::corrupt(message));
         }
+        self.unread.extend(unread.into_iter().map(|(name, reason)| (format!("{path}{name}"), reason)));
         let attributed = |dataset: Dataset| {
             let attributes = dataset.attributes();
             (dataset, attributes)
@@ -120,24 +137,37 @@ impl Tree {
         for (dataset, attributes) in &datasets {
             self.scales.add(dataset, attributes);
         }
-        let names = below.into_iter().map(|below| (format!("{path}{}/", below.name()), below));
+        let names = below.into_iter().map(|below| (format!("{path}{}", below.name()), below));
         let names: Vec<(String, Group)> = names.collect();
         self.groups.push(Folder { path, group, datasets });
-        names.into_iter().try_for_each(|(path, below)| self.add(below, path, depth + 1))
+        for (path, below) in names {
+            match Members::of(self.file, &below, self.failure) {
+                Ok(members) => self.add(below, members, format!("{path}/"), depth + 1)?,
+                Err(error) if self.failure.is_there() => return Err(error),
+                Err(error) => self.unread.push((path, error.message().to_owned())),
+            }
+        }
+        Ok(())
     }
 
-    fn references(&self, file: &Hdf5File) -> Result<References, Error> {
+    fn references(&self) -> Result<References, Error> {
         let mut references = References::default();
+        for (path, reason) in &self.unread {
+            references.leave_out(path, reason.as_str());
+        }
         for Folder { path, group, datasets } in &self.groups {
             references.documents.insert(format!("{path}.zgroup"), json!({"zarr_format": 2}));
-            let attributes = group.attributes().map_err(of_reader)?;
+            let attributes = group.attributes().unwrap_or_else(|error| {
+                references.leave_out(&format!("{}@", path.trim_end_matches('/')), reason(error));
+                Vec::new()
+            });
             let values = attributes::values(&attributes, path, &mut references);
             references.documents.insert(format!("{path}.zattrs"), values.into());
             let mut phony = Phony::default();
             for (dataset, attributes) in datasets {
                 if !dimensions::is_no_variable(attributes) {
                     let path = &format!("{path}{}", dimensions::name(dataset));
-                    let variable = Variable { file, dataset, attributes, path };
+                    let variable = Variable { file: self.file, dataset, attributes, path };
                     variable.add(&self.scales, &mut phony, &mut references);
                 }
             }
@@ -154,5 +184,19 @@ fn of_reader(error: hdf5_reader::error::Error) -> Error {
             Error::new(crate::ErrorKind::Invalid, "wanted an HDF5 file, found other bytes")
         }
         _ => Error::corrupt(error.to_string()),
+    }
+}
+
+/// Why the crate that reads HDF5 does not read a member of a group.
+fn reason(error: hdf5_reader::error::Error) -> String {
+    use hdf5_reader::error::Error as Reader;
+    let mut inner = &error;
+    while let Reader::Context { source, .. } = inner {
+        inner = source;
+    }
+    match inner {
+        // Source: HDF5 File Format Specification 3.0, IV.A.2.i, "Data Layout": class 3.
+        Reader::UnsupportedLayoutClass(3) => "a virtual dataset: its elements are those of others".to_owned(),
+        _ => of_reader(error).message().to_owned(),
     }
 }

@@ -135,6 +135,22 @@ def netcdf(path: Path) -> None:
         group.createVariable("w", "f4", ("z", "x"))[:] = np.ones((2, 4))
 
 
+def virtual(path: Path) -> None:
+    """Write groups of each kind that have a virtual dataset among others."""
+    with h5py.File(path, "w", libver=("earliest", "v110")) as file:
+        file["plain"] = GRID.astype("<i2")
+        for kind, sound, is_tracked in (("old", 3, False), ("compact", 3, True), ("dense", 20, True)):
+            group = file.create_group(f"left_out/{kind}", track_order=is_tracked)
+            for number in range(sound):
+                group[f"sound_{number}"] = GRID[number]
+            layout = h5py.VirtualLayout((20, 30), "<i2")
+            layout[:] = h5py.VirtualSource(".", "plain", (20, 30))
+            group.create_virtual_dataset("virtual", layout)
+            group.create_group("below")["sound"] = GRID[0]
+            group["away"] = h5py.SoftLink("/nowhere")
+            group["type"] = np.dtype("<f4")
+
+
 def digest(values: np.ndarray) -> str:
     """Return the sum of values in C order, little-endian; of texts of any length, of them in JSON."""
     if values.dtype == object:
@@ -176,6 +192,9 @@ def main() -> None:
         expected[path.name] = found(path)
     path = FOLDER / "dimensions.nc"
     netcdf(path)
+    expected[path.name] = found(path)
+    path = FOLDER / "virtual.h5"
+    virtual(path)
     expected[path.name] = found(path)
     (FOLDER / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
 

@@ -89,6 +89,36 @@ fn what_references_cannot_say_is_left_out_with_the_reason() {
 }
 
 #[test]
+fn what_cannot_be_read_is_left_out_by_itself() {
+    let (name, folder) = ("virtual.h5", folder());
+    let references = references(&folder, name);
+    let said: Vec<(&str, &str)> =
+        references.left_out.iter().map(|left| (left.path.as_str(), left.reason.as_str())).collect();
+    let reason = "a virtual dataset: its elements are those of others";
+    // In symbol tables, in links within headers, and in links within heaps.
+    let wanted = ["compact", "dense", "old"].map(|kind| format!("left_out/{kind}/virtual"));
+    assert_eq!(said, wanted.each_ref().map(|path| (path.as_str(), reason)));
+    let expected = expected();
+    let mut sound: Vec<&str> = expected[name].as_object().unwrap().keys().map(String::as_str).collect();
+    sound.retain(|path| !path.ends_with("virtual"));
+    let found = arrays(&references, &folder.join(name));
+    assert_eq!(found.keys().map(String::as_str).collect::<Vec<_>>(), sound);
+}
+
+#[test]
+fn a_group_whose_links_cannot_be_read_is_left_out_by_itself() {
+    let mut file = std::fs::read(folder().join("latest.h5")).unwrap();
+    let all = hdf5_references(&Engine::global(), &corpus::object(file.clone()), None).unwrap();
+    // The heap of the only group with many links.
+    let heap = file.windows(4).position(|octets| octets == b"FRHP").unwrap();
+    file[heap] ^= 1;
+    let some = hdf5_references(&Engine::global(), &corpus::object(file), None).unwrap();
+    assert!(some.arrays() != 0 && some.arrays() < all.arrays());
+    let lost: Vec<&str> = some.left_out.iter().map(|left| left.path.as_str()).collect();
+    assert_eq!(lost.iter().filter(|path| !path.contains('/')).count(), 1, "{lost:?}");
+}
+
+#[test]
 fn dimensions_have_the_names_that_netcdf_gives_them() {
     let document = references(&folder(), "dimensions.nc").to_json(&["/there.nc"]).unwrap();
     let parsed =
