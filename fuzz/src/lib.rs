@@ -5,6 +5,7 @@ pub mod codec;
 pub mod filters;
 pub mod folder;
 pub mod grib;
+pub mod hdf5;
 pub mod nat;
 pub mod nodes;
 pub mod read;
