@@ -32,16 +32,18 @@ mod error;
 mod grib;
 #[cfg(feature = "hdf5")]
 mod hdf5;
+mod journal;
 pub mod nat;
+mod nodes;
 mod parameters;
+mod piece;
 mod references;
 mod scan;
 mod unpack;
 
 pub use assemble::{
     Access, Coordinate, Extents, Failure, FieldPlace, Finished, Hypercube, Journal, LayoutOptions, OnFailure,
-    Piece, Plan, PlanOptions, Planned, PlannedFile, Source, Unplanned, Variable, WritePlanOptions,
-    compressors,
+    Plan, PlanOptions, Planned, PlannedFile, Source, Unplanned, Variable, WritePlanOptions, compressors,
 };
 pub use codec::{GribCodec, register_grib_codecs};
 pub use coordinates::{Axes, GridLayout, Plane, Points, axes, layout, to_rows};
@@ -53,6 +55,8 @@ pub use grib::{
 };
 #[cfg(feature = "hdf5")]
 pub use hdf5::{Interrupt, hdf5_references};
+pub use journal::{Journal as JournalOf, Journaled, journal_document};
+pub use piece::Piece;
 pub use references::{LeftOut, References};
 #[cfg(feature = "parquet")]
 pub use scan::FieldTable;

@@ -4,14 +4,12 @@ use super::coordinate::{Coordinate, object};
 use super::grid_arrays::{GridArrays, LATITUDE, LONGITUDE, MAPPING, degrees};
 use super::message;
 use super::plan::{Hypercube, Plan, Variable};
-use super::slab::Piece;
 use crate::coordinates::Points;
-use crate::{Error, ErrorKind, Place};
-use serde_json::{Map, Value, json};
+use crate::nodes::{Expected, array, create_group, grown};
+use crate::{Error, ErrorKind, Piece, Place};
+use serde_json::json;
 use swath_ioengine::{Engine, ObjectRef};
-use swath_zarr_front::{
-    Array, ArrayBuilder, DataType, Existing, FillValue, Group, Selection, Store, ZarrFormat,
-};
+use swath_zarr_front::{Array, ArrayBuilder, DataType, FillValue, Selection, Store, ZarrFormat};
 
 /// Points whose places are worked out at once.
 const BLOCK_POINTS: usize = 1 << 20;
@@ -50,57 +48,6 @@ pub(super) fn create(
         arrays.push(made.collect::<Result<Vec<_>, _>>()?);
     }
     Ok(arrays)
-}
-
-/// Whether something is expected in a store.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Expected {
-    /// Nothing.
-    #[default]
-    Nothing,
-    /// What another run of the same plan has made, or makes at the same time.
-    SamePlan,
-}
-
-fn create_group(
-    store: &Store,
-    path: &str,
-    attributes: &Map<String, Value>,
-    expected: Expected,
-) -> Result<(), Error> {
-    if expected == Expected::SamePlan && store.contains_node(path)? {
-        return Ok(());
-    }
-    match Group::create(store, path, ZarrFormat::V3, attributes, Existing::Refuse) {
-        // Another piece was faster.
-        Err(_) if expected == Expected::SamePlan && store.contains_node(path)? => Ok(()),
-        made => Ok(made.map(|_| ())?),
-    }
-}
-
-/// Makes an array, or opens the one that is there.
-fn array(builder: &ArrayBuilder, store: &Store, path: &str, expected: Expected) -> Result<Array, Error> {
-    let made = match expected {
-        Expected::SamePlan if store.contains_node(path)? => None,
-        _ => Some(builder.create(store, path)),
-    };
-    match made {
-        Some(Ok(array)) => return Ok(array),
-        Some(Err(error)) if expected == Expected::Nothing || !store.contains_node(path)? => {
-            return Err(error.into());
-        }
-        _ => {}
-    }
-    Ok(Array::open_in(store, path)?)
-}
-
-/// The array in this shape, where it is smaller: new files have joined.
-fn grown(array: Array, shape: &[u64]) -> Result<Array, Error> {
-    let is_less = |(own, wanted): (&u64, &u64)| own <= wanted;
-    let is_smaller = array.shape() != shape
-        && array.shape().len() == shape.len()
-        && array.shape().iter().zip(shape).all(is_less);
-    Ok(if is_smaller { array.resize(shape)? } else { array })
 }
 
 fn create_variable(

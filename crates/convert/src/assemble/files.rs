@@ -1,6 +1,6 @@
 //! The files of a plan: which version of each it was made from, and whether that is still there.
 
-use super::journal::Journal;
+use super::Journal;
 use super::plan::{Plan, PlannedFile};
 use super::planning::Source;
 use crate::{Damage, DamageKind, Error, ErrorKind, Found};

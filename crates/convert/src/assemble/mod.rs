@@ -15,7 +15,6 @@ mod extending;
 mod files;
 mod grid_arrays;
 mod group;
-mod journal;
 mod layout;
 mod level_type;
 mod message;
@@ -30,9 +29,13 @@ mod write;
 
 pub use compressors::compressors;
 pub use coordinate::Coordinate;
-pub use journal::{Finished, Journal};
 pub use layout::{Access, Extents, LayoutOptions};
 pub use plan::{FieldPlace, Hypercube, Plan, PlannedFile, Variable};
 pub use planning::{PlanOptions, Planned, Source, Unplanned};
-pub use slab::Piece;
 pub use write::{Failure, OnFailure, WritePlanOptions};
+
+/// The journal of a [`Plan`].
+pub type Journal = crate::journal::Journal<Plan>;
+
+/// What the journal of a [`Plan`] says is done: by the numbers of slabs, the fields that could not be written, and why.
+pub type Finished = crate::journal::Finished<(FieldPlace, String)>;

@@ -1,6 +1,7 @@
 //! What will be written.
 
 use super::coordinate::Coordinate;
+use crate::journal::Journaled;
 use crate::{Error, ErrorKind, Grid};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -150,6 +151,22 @@ impl Plan {
             None => Ok(plan),
             Some(message) => Err(Error::new(ErrorKind::Invalid, format!("no plan: {message}"))),
         }
+    }
+}
+
+impl Journaled for Plan {
+    type Failure = (FieldPlace, String);
+
+    fn to_document(&self) -> Result<Value, Error> {
+        self.to_json()
+    }
+
+    fn from_document(document: Value) -> Result<Plan, Error> {
+        Plan::from_json(document)
+    }
+
+    fn files(&self) -> usize {
+        self.files.len()
     }
 }
 

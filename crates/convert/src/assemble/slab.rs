@@ -1,38 +1,9 @@
 //! A plan in parts that are written at once: whole shards each, so that no two touch the same object.
 
 use super::plan::{FieldPlace, Hypercube, Plan, Variable};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Piece};
 use std::num::NonZeroI64;
 use swath_zarr_front::{AxisSelection, Selection};
-
-/// One of several parts of a plan that are carried out apart: they write different objects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
-    number: usize,
-    count: usize,
-}
-
-impl Piece {
-    /// All of a plan.
-    pub const WHOLE: Piece = Piece { number: 0, count: 1 };
-
-    /// The piece of this number, from 0, of so many.
-    ///
-    /// # Errors
-    ///
-    /// `Invalid` where there is no such piece.
-    pub fn new(number: usize, count: usize) -> Result<Piece, Error> {
-        if number < count {
-            return Ok(Piece { number, count });
-        }
-        Err(Error::new(ErrorKind::Invalid, format!("piece {number} of {count}: wanted 0 to {count} less 1")))
-    }
-
-    /// Whether this is the first one, which writes what is of no part.
-    pub(super) fn is_first(self) -> bool {
-        self.number == 0
-    }
-}
 
 /// A box of a variable along the dimensions before the grid's, and all of the grid.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,7 +73,7 @@ impl Plan {
         slabs.retain(|slab| {
             let middle = before * 2 + slab.fields();
             before += slab.fields();
-            (middle.saturating_mul(piece.count) / (2 * total)).min(piece.count - 1) == piece.number
+            piece.takes(middle, 2 * total)
         });
         slabs
     }

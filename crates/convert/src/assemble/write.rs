@@ -1,12 +1,13 @@
 //! A plan carried out.
 
-use super::create::{Expected, create};
-use super::journal::{Finished, Journal};
+use super::create::create;
 use super::message;
 use super::plan::{FieldPlace, Plan};
 use super::rounding;
-use super::slab::{Piece, Slab};
-use crate::{Error, ErrorKind};
+use super::slab::Slab;
+use super::{Finished, Journal};
+use crate::nodes::Expected;
+use crate::{Error, ErrorKind, Piece};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use swath_ioengine::{Engine, InterruptFlag, Medium, ObjectRef};
