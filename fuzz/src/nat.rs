@@ -1,7 +1,6 @@
 //! Files in EUMETSAT's native format: what their headers say, and what is read of their lines.
 
-use swath_convert::WritePlanOptions;
-use swath_convert::nat::{Channel, Conversion, Header, Quantity, Region};
+use swath_convert::nat::{Channel, Conversion, Header, Quantity, Region, WriteOptions};
 use swath_ioengine::{Engine, MemoryMedium, ObjectRef};
 use swath_zarr_front::Store;
 
@@ -45,7 +44,7 @@ pub fn read_parts(bytes: &[u8]) {
         && let Ok(conversion) = Conversion::new(vec![header], Quantity::Counts, &[])
     {
         let store = Store::memory(&MemoryMedium::new());
-        let written = conversion.write(&Engine::global(), &[object], &store, &WritePlanOptions::default());
+        let written = conversion.write(&Engine::global(), &[object], &store, &WriteOptions::default());
         assert!(written.is_ok(), "{written:?}");
     }
 }

@@ -35,19 +35,22 @@ fn is_named(file: &str) -> bool {
     extension.is_some_and(|extension| NAMES.iter().any(|name| extension.eq_ignore_ascii_case(name)))
 }
 
+/// What of a file cannot be read: where it is, and why.
+pub(crate) type LeftOut = Vec<(String, String)>;
+
 /// The store that lies in a file, and what of it cannot be read: where, and why.
 ///
 /// # Errors
 ///
 /// Those of opening and listing it.
-pub(crate) fn store(file: &str, options: &CloudOptions) -> Result<(Store, Vec<(String, String)>), Error> {
+pub(crate) fn store(file: &str, options: &CloudOptions) -> Result<(Store, LeftOut), Error> {
     let targets = || ReferenceTargets::new().with_options(options.clone());
     let references = hdf5_references(&Engine::global(), &Objects::new(targets()).open(file)?, None)?;
     let document = references.to_json(&[PlannedFile::name_of(file)])?.to_string();
     Ok((Store::references(document.as_bytes(), targets(), file)?, left_out(&references)))
 }
 
-fn left_out(references: &References) -> Vec<(String, String)> {
+fn left_out(references: &References) -> LeftOut {
     references.left_out.iter().map(|left| (left.path.clone(), left.reason.clone())).collect()
 }
 
@@ -59,7 +62,7 @@ pub(crate) fn references<'py>(
     file: &str,
     options: TextOptions,
     provider: Option<Py<PyAny>>,
-) -> PyResult<(Bound<'py, PyAny>, Vec<(String, String)>)> {
+) -> PyResult<(Bound<'py, PyAny>, LeftOut)> {
     let objects = objects_of(py, options, provider)?;
     let listed = reported(py, || -> Result<_, Error> {
         let references = hdf5_references(&Engine::global(), &objects.open(file)?, None)?;

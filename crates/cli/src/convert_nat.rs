@@ -1,17 +1,23 @@
 //! `swath convert FILES... TARGET` of .nat files: images of SEVIRI as one Zarr group.
 
-use crate::convert_write::new_store;
+use crate::convert_write::{
+    Files, WriteArguments, new_target, store, target_and_journal, unchanged, write_plan,
+};
 use crate::interrupt::Interrupt;
-use crate::place::UrlArguments;
+use crate::place::Place;
 use crate::progress::{Progress, Unit};
 use crate::verdict::Verdict;
-use anyhow::{anyhow, bail};
+use anyhow::{Context, anyhow, bail};
+use serde_json::Value;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use swath::convert::WritePlanOptions;
-use swath::convert::nat::{Channel, Conversion, Header, LineFailure, Quantity};
-use swath::ioengine::{Engine, ObjectRef, storage_len};
+use swath::Store;
+use swath::convert::nat::{
+    Channel, Conversion, ConversionPlan, Header, Journal, LineFailure, Quantity, WriteOptions,
+};
+use swath::convert::{OnFailure, Piece};
+use swath::ioengine::{Engine, storage_len};
 
 /// The arguments that .nat files have of their own.
 #[derive(clap::Args)]
@@ -45,16 +51,6 @@ impl Calibrate {
     }
 }
 
-/// Where a conversion goes.
-pub(crate) struct Target<'a> {
-    /// The directory or URL.
-    pub(crate) path: &'a Path,
-    /// The options of URLs.
-    pub(crate) url: &'a UrlArguments,
-    /// Whether it is only told what would be written.
-    pub(crate) is_plan: bool,
-}
-
 /// Damaged lines of one file that are listed; others are counted.
 const LINES_LISTED: usize = 8;
 
@@ -68,8 +64,8 @@ fn parse_channel(name: &str) -> Result<Channel, String> {
 /// # Errors
 ///
 /// Where some are and others are not.
-pub(crate) fn is_for(names: &[String]) -> anyhow::Result<bool> {
-    let is = |name: &&String| Path::new(name).extension().is_some_and(|end| end.eq_ignore_ascii_case("nat"));
+pub(crate) fn is_for(names: &[PathBuf]) -> anyhow::Result<bool> {
+    let is = |name: &&PathBuf| name.extension().is_some_and(|end| end.eq_ignore_ascii_case("nat"));
     match names.iter().filter(is).count() {
         0 => Ok(false),
         count if count == names.len() => Ok(true),
@@ -77,61 +73,185 @@ pub(crate) fn is_for(names: &[String]) -> anyhow::Result<bool> {
     }
 }
 
-/// Runs the command.
-pub(crate) fn run(
-    arguments: &NatArguments,
-    (names, files): (&[String], &[ObjectRef]),
-    target: &Target<'_>,
+/// Files as one new group.
+pub(crate) fn convert(
+    arguments: &WriteArguments,
+    files: Files,
+    target: &Path,
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> anyhow::Result<Verdict> {
-    let engine = Engine::global();
-    let (mut headers, mut sound, mut damages) = (Vec::new(), Vec::new(), 0);
-    for (number, (name, file)) in names.iter().zip(files).enumerate() {
+    let (files, headers, damages) = sound(arguments, files, interrupt, out)?;
+    let NatArguments { calibrate, channels } = &arguments.nat;
+    let conversion = Conversion::new(headers, calibrate.quantity(), channels)?;
+    let plan = ConversionPlan::of(&conversion, &files.planned)?;
+    if let Some(file) = &arguments.plan {
+        if let Some(file) = file {
+            write_plan(file, &plan.to_json()?)?;
+        }
+        print(&conversion, out)?;
+        return Ok(Verdict::of(damages));
+    }
+    let (place, folder) = new_target(arguments, target)?;
+    // Before the store: whatever is there of that then has a journal.
+    let journal = folder.map(|folder| Journal::create(folder, &plan)).transpose()?;
+    let store = store(&place)?;
+    Job { arguments, conversion, files, piece: None, journal }.run(&store, interrupt, damages, out)
+}
+
+/// New files join a group that is there.
+pub(crate) fn append(
+    arguments: &WriteArguments,
+    files: Files,
+    target: &Path,
+    interrupt: &Interrupt,
+    out: &mut impl Write,
+) -> anyhow::Result<Verdict> {
+    let (place, folder) = target_and_journal(arguments, target)?;
+    let (journal, before) = Journal::open(folder.context("--append to a URL: wanted its --journal")?)?;
+    if !before.is_finished(&journal.finished()?) {
+        bail!("{}: not finished: --resume it first", target.display());
+    }
+    let (files, headers, damages) = sound(arguments, files, interrupt, out)?;
+    let (plan, conversion) = before.extended(headers, &files.planned)?;
+    let journal = Some(journal.extend(&plan)?);
+    let store = store(&place)?;
+    Job { arguments, conversion, files, piece: None, journal }.run(&store, interrupt, damages, out)
+}
+
+/// A conversion goes on.
+pub(crate) fn resume(
+    arguments: &WriteArguments,
+    place: &Place,
+    folder: &Path,
+    interrupt: &Interrupt,
+    out: &mut impl Write,
+) -> anyhow::Result<Verdict> {
+    let (journal, plan) = Journal::open(folder)?;
+    let (conversion, files, damages) = planned(arguments, &plan, interrupt, out)?;
+    let job = Job { arguments, conversion, files, piece: None, journal: Some(journal) };
+    job.run(&store(place)?, interrupt, damages, out)
+}
+
+/// A part of a plan.
+pub(crate) fn write_piece(
+    arguments: &WriteArguments,
+    piece: Piece,
+    plan: Value,
+    target: &Path,
+    interrupt: &Interrupt,
+    out: &mut impl Write,
+) -> anyhow::Result<Verdict> {
+    let plan = ConversionPlan::from_json(plan)?;
+    let (conversion, files, damages) = planned(arguments, &plan, interrupt, out)?;
+    let store = store(&Place::either(target, &arguments.url)?)?;
+    let journal = arguments.journal.as_ref().map(|folder| Journal::shared(folder, &plan)).transpose()?;
+    Job { arguments, conversion, files, piece: Some(piece), journal }.run(&store, interrupt, damages, out)
+}
+
+/// The files whose headers can be read, these, and the count of damages, which are printed.
+fn sound(
+    arguments: &WriteArguments,
+    files: Files,
+    interrupt: &Interrupt,
+    out: &mut impl Write,
+) -> anyhow::Result<(Files, Vec<Header>, u64)> {
+    let (mut sound, mut headers, mut damages) = (Files::default(), Vec::new(), 0);
+    let count = files.planned.len();
+    for (planned, object) in files.planned.into_iter().zip(files.objects) {
         interrupt.check()?;
-        match Header::read(&engine, file) {
+        match Header::read(&Engine::global(), &object) {
             Ok(header) => {
-                if let Some(reason) = &header.trailer_error {
-                    writeln!(out, "{name}: no trailer: {reason}")?;
-                    damages += 1;
-                }
+                damages += trailer(&header, &planned.name, out)?;
                 headers.push(header);
-                sound.push(number);
+                sound.planned.push(planned);
+                sound.objects.push(object);
             }
             Err(error) => {
-                writeln!(out, "not written: {name}: {error}")?;
+                writeln!(out, "not written: {}: {error}", planned.name)?;
                 damages += 1;
             }
         }
     }
     if headers.is_empty() {
-        return Err(anyhow!("none of {} files can be read", names.len()));
+        return Err(anyhow!("none of {count} files can be read"));
     }
-    let conversion = Conversion::new(headers, arguments.calibrate.quantity(), &arguments.channels)?;
-    if target.is_plan {
-        print(&conversion, out)?;
-        return Ok(Verdict::of(damages));
+    if arguments.strict && damages != 0 {
+        bail!("{damages} damages: nothing is written");
     }
-    let store = new_store(target.path, target.url)?;
-    let objects: Vec<ObjectRef> = sound.iter().filter_map(|number| files.get(*number).cloned()).collect();
-    let progress = Mutex::new(Progress::new(Some(storage_len(conversion.pieces())), Unit::Items("bands")));
-    let say = |_| progress.lock().unwrap_or_else(PoisonError::into_inner).advance(1);
-    let poll = || interrupt.is_raised();
-    let options =
-        WritePlanOptions { progress: Some(&say), interrupt: Some(&poll), ..WritePlanOptions::default() };
-    let written = conversion.write(&engine, &objects, &store, &options);
-    interrupt.check()?;
-    let failures = written?;
-    let named: Vec<&str> = sound.iter().map(|number| names.get(*number).map_or("", String::as_str)).collect();
-    list(&failures, &named, out)?;
-    let (images, lines) = (conversion.files.len(), storage_len(failures.len()));
-    writeln!(
-        out,
-        "{images} images in {} variables, {} damages",
-        conversion.variables.len(),
-        damages + lines
-    )?;
-    Ok(Verdict::of(damages + lines))
+    Ok((sound, headers, damages))
+}
+
+/// Tells of a trailer that is not there, and counts it.
+fn trailer(header: &Header, name: &str, out: &mut impl Write) -> std::io::Result<u64> {
+    let Some(reason) = &header.trailer_error else { return Ok(0) };
+    writeln!(out, "{name}: no trailer: {reason}")?;
+    Ok(1)
+}
+
+/// The conversion of a plan's new files, which are as they were, and the count of damages, which are printed.
+fn planned(
+    arguments: &WriteArguments,
+    plan: &ConversionPlan,
+    interrupt: &Interrupt,
+    out: &mut impl Write,
+) -> anyhow::Result<(Conversion, Files, u64)> {
+    let new = plan.files.get(plan.first_new_file..).unwrap_or_default();
+    let files = unchanged(arguments, new.iter().map(|image| image.file.clone()).collect())?;
+    let (mut headers, mut damages) = (Vec::new(), 0);
+    for (planned, object) in files.planned.iter().zip(&files.objects) {
+        interrupt.check()?;
+        let header = Header::read(&Engine::global(), object)?;
+        damages += trailer(&header, &planned.name, out)?;
+        headers.push(header);
+    }
+    Ok((Conversion::of_plan(plan, headers)?, files, damages))
+}
+
+/// A conversion that is written.
+struct Job<'a> {
+    arguments: &'a WriteArguments,
+    conversion: Conversion,
+    files: Files,
+    piece: Option<Piece>,
+    journal: Option<Journal>,
+}
+
+impl Job<'_> {
+    /// Writes, and tells what could not be written.
+    fn run(
+        &self,
+        store: &Store,
+        interrupt: &Interrupt,
+        damages: u64,
+        out: &mut impl Write,
+    ) -> anyhow::Result<Verdict> {
+        let Job { arguments, conversion, files, piece, journal } = self;
+        let steps = conversion.steps(piece.unwrap_or(Piece::WHOLE));
+        let progress = Mutex::new((Progress::new(Some(storage_len(steps)), Unit::Items("bands")), 0));
+        let say = |done: usize| {
+            let (progress, told) = &mut *progress.lock().unwrap_or_else(PoisonError::into_inner);
+            progress.advance(storage_len(done.saturating_sub(*told)));
+            *told = done.max(*told);
+        };
+        let poll = || interrupt.is_raised();
+        let options = WriteOptions {
+            progress: Some(&say),
+            interrupt: Some(&poll),
+            piece: *piece,
+            journal: journal.as_ref(),
+            on_failure: if arguments.strict { OnFailure::Stop } else { OnFailure::GoOn },
+        };
+        let written = conversion.write(&Engine::global(), &files.objects, store, &options);
+        interrupt.check()?;
+        let failures = written?;
+        let names: Vec<&str> = files.planned.iter().map(|file| file.name.as_str()).collect();
+        list(&failures, &names, out)?;
+        let (images, lines) = (conversion.images(piece.unwrap_or(Piece::WHOLE)), storage_len(failures.len()));
+        let variables = conversion.variables.len();
+        writeln!(out, "{images} images in {variables} variables, {} damages", damages + lines)?;
+        Ok(Verdict::of(damages + lines))
+    }
 }
 
 /// Names the first damaged lines of each file, and counts the others.

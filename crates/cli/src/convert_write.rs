@@ -9,13 +9,15 @@ use crate::place::{Place, UrlArguments};
 use crate::progress::{Progress, Unit};
 use crate::verdict::Verdict;
 use anyhow::{Context, bail};
+use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use swath::Store;
+use swath::convert::nat::ConversionPlan;
 use swath::convert::{
     Damage, Failure, Journal, OnFailure, Piece, Plan, PlanOptions, PlannedFile, Source, Unplanned,
-    WritePlanOptions,
+    WritePlanOptions, journal_document,
 };
 use swath::ioengine::{Engine, ObjectRef, storage_len};
 
@@ -28,7 +30,7 @@ pub(crate) struct WriteArguments {
     paths: Vec<PathBuf>,
     /// Say what would be written, and write nothing; or write the plan to a file, for --piece.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
-    plan: Option<Option<PathBuf>>,
+    pub(crate) plan: Option<Option<PathBuf>>,
     /// Write one part of a plan, such as 3/8: parts may be written at the same time, on any machine.
     #[arg(long, value_name = "I/N", value_parser = parse_piece, conflicts_with_all = ["plan", "resume"])]
     piece: Option<Piece>,
@@ -40,16 +42,16 @@ pub(crate) struct WriteArguments {
     append: bool,
     /// The folder of the journal: beside a target that is a directory, if not given. A target behind a URL has none then.
     #[arg(long, value_name = "DIR")]
-    journal: Option<PathBuf>,
+    pub(crate) journal: Option<PathBuf>,
     /// Stop where a message is damaged, rather than leave its values out.
     #[arg(long)]
-    strict: bool,
+    pub(crate) strict: bool,
     #[command(flatten)]
     layout: LayoutArguments,
     #[command(flatten)]
-    nat: NatArguments,
+    pub(crate) nat: NatArguments,
     #[command(flatten)]
-    url: UrlArguments,
+    pub(crate) url: UrlArguments,
 }
 
 /// Runs the command.
@@ -79,31 +81,20 @@ fn convert(
             "HDF5 and NetCDF files are copied, one by one: swath copy FILE TARGET --zarr-format 3 [--chunks --shards --codec]"
         );
     }
-    let names: Vec<String> = files.iter().map(|file| name_of(file)).collect();
-    if convert_nat::is_for(&names)? {
-        let opened = open(arguments, &names)?;
-        let target =
-            convert_nat::Target { path: target, url: &arguments.url, is_plan: arguments.plan.is_some() };
-        let given: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-        return convert_nat::run(&arguments.nat, (&given, &opened), &target, interrupt, out);
+    if convert_nat::is_for(files)? {
+        let files = Files::open(arguments, files)?;
+        return convert_nat::convert(arguments, files, target, interrupt, out);
     }
     let (plan, opened, damages) = planned(arguments, files, &arguments.layout.options(), interrupt, out)?;
     if let Some(file) = &arguments.plan {
         if let Some(file) = file {
-            std::fs::write(file, plan.to_json()?.to_string())
-                .with_context(|| format!("{}: the plan cannot be written", file.display()))?;
+            write_plan(file, &plan.to_json()?)?;
         }
         writeln!(out, "{plan}")?;
         return Ok(Verdict::of(damages));
     }
-    let place = Place::either(target, &arguments.url)?;
-    let directory = match &place {
-        Place::Directory(path) if path.exists() => bail!("{}: there is something already", path.display()),
-        Place::Directory(path) => Some(path),
-        Place::Url(..) => None,
-    };
+    let (place, folder) = new_target(arguments, target)?;
     // Before the store: whatever is there of that then has a journal.
-    let folder = journal_folder(arguments.journal.as_ref(), directory);
     let journal = folder.map(|folder| Journal::create(folder, &plan)).transpose()?;
     let store = store(&place)?;
     let job = Job { arguments, plan: &plan, files: &opened, piece: None, journal: journal.as_ref() };
@@ -118,13 +109,10 @@ fn planned(
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> anyhow::Result<(Plan, Vec<ObjectRef>, u64)> {
-    let names: Vec<String> = files.iter().map(|file| name_of(file)).collect();
-    let opened = open(arguments, &names)?;
+    let Files { planned: planned_files, objects: opened } = Files::open(arguments, files)?;
     let (sources, found) = Source::of(scanned(&opened, interrupt)?);
     let mut damages = storage_len(found.len());
     print_damages(&found, files, out)?;
-    let planned_files = names.iter().zip(&opened).map(|(name, object)| PlannedFile::of(name, object));
-    let planned_files = planned_files.collect::<Result<Vec<_>, _>>()?;
     let planned = Plan::of(planned_files, &sources, options)?;
     print_unplanned(&planned.unplanned, &sources, files, out)?;
     damages += storage_len(planned.unplanned.len());
@@ -170,6 +158,10 @@ fn append(
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> anyhow::Result<Verdict> {
+    if convert_nat::is_for(files)? {
+        let files = Files::open(arguments, files)?;
+        return convert_nat::append(arguments, files, target, interrupt, out);
+    }
     let (place, folder) = target_and_journal(arguments, target)?;
     let (journal, before) = Journal::open(folder.context("--append to a URL: wanted its --journal")?)?;
     if !before.is_finished(&journal.finished()?) {
@@ -185,8 +177,29 @@ fn append(
     job.run(&store, interrupt, damages, out)
 }
 
+/// Where a store is to be made, which is not there yet, and the folder of its journal, if it may have one.
+pub(crate) fn new_target(
+    arguments: &WriteArguments,
+    target: &Path,
+) -> anyhow::Result<(Place, Option<PathBuf>)> {
+    let (place, folder) = target_and_journal(arguments, target)?;
+    match &place {
+        Place::Directory(path) if path.exists() => bail!("{}: there is something already", path.display()),
+        _ => Ok((place, folder)),
+    }
+}
+
+/// Keeps a plan as a file, for `--piece`.
+pub(crate) fn write_plan(file: &Path, plan: &Value) -> anyhow::Result<()> {
+    std::fs::write(file, plan.to_string())
+        .with_context(|| format!("{}: the plan cannot be written", file.display()))
+}
+
 /// Where a store is, and the folder of its journal, if it may have one.
-fn target_and_journal(arguments: &WriteArguments, target: &Path) -> anyhow::Result<(Place, Option<PathBuf>)> {
+pub(crate) fn target_and_journal(
+    arguments: &WriteArguments,
+    target: &Path,
+) -> anyhow::Result<(Place, Option<PathBuf>)> {
     let place = Place::either(target, &arguments.url)?;
     let directory = if let Place::Directory(path) = &place { Some(path) } else { None };
     let folder = journal_folder(arguments.journal.as_ref(), directory);
@@ -201,6 +214,9 @@ fn resume(
 ) -> anyhow::Result<Verdict> {
     let (place, folder) = target_and_journal(arguments, target)?;
     let folder = folder.context("--resume of a target behind a URL: wanted its --journal")?;
+    if ConversionPlan::is_one(&journal_document(&folder)?) {
+        return convert_nat::resume(arguments, &place, &folder, interrupt, out);
+    }
     let (journal, plan) = Journal::open(folder)?;
     let files = plan_files(arguments, &plan)?;
     let store = store(&place)?;
@@ -217,7 +233,11 @@ fn write_piece(
     out: &mut impl Write,
 ) -> anyhow::Result<Verdict> {
     let text = std::fs::read(plan).with_context(|| format!("{}: the plan cannot be read", plan.display()))?;
-    let value = serde_json::from_slice(&text).with_context(|| format!("{}: no JSON", plan.display()))?;
+    let value: Value =
+        serde_json::from_slice(&text).with_context(|| format!("{}: no JSON", plan.display()))?;
+    if ConversionPlan::is_one(&value) {
+        return convert_nat::write_piece(arguments, piece, value, target, interrupt, out);
+    }
     let plan = Plan::from_json(value)?;
     let files = plan_files(arguments, &plan)?;
     let store = store(&Place::either(target, &arguments.url)?)?;
@@ -235,6 +255,30 @@ fn plan_files(arguments: &WriteArguments, plan: &Plan) -> anyhow::Result<Vec<Obj
     Ok(plan.open_files(|name| objects.open(name).map_err(swath::convert::Error::from))?)
 }
 
+/// Opens files of a plan, which are to be as they were when it was made.
+pub(crate) fn unchanged(arguments: &WriteArguments, planned: Vec<PlannedFile>) -> anyhow::Result<Files> {
+    let objects = arguments.url.objects()?;
+    let open = |name: &str| objects.open(name).map_err(swath::convert::Error::from);
+    let objects = PlannedFile::unchanged(&planned, open)?;
+    Ok(Files { planned, objects })
+}
+
+/// Files that are read: as plans name them, and opened.
+#[derive(Default)]
+pub(crate) struct Files {
+    pub(crate) planned: Vec<PlannedFile>,
+    pub(crate) objects: Vec<ObjectRef>,
+}
+
+impl Files {
+    fn open(arguments: &WriteArguments, files: &[PathBuf]) -> anyhow::Result<Files> {
+        let names: Vec<String> = files.iter().map(|file| name_of(file)).collect();
+        let objects = open(arguments, &names)?;
+        let planned = names.iter().zip(&objects).map(|(name, object)| PlannedFile::of(name, object));
+        Ok(Files { planned: planned.collect::<Result<_, _>>()?, objects })
+    }
+}
+
 fn open(arguments: &WriteArguments, names: &[String]) -> anyhow::Result<Vec<ObjectRef>> {
     let objects = arguments.url.objects()?;
     Ok(names.iter().map(|name| objects.open(name)).collect::<Result<Vec<_>, _>>()?)
@@ -246,15 +290,7 @@ pub(crate) fn name_of(file: &Path) -> String {
 }
 
 /// The store of a target, a directory that is made where it is not there.
-/// The store that is to be written: a directory that is not there yet, or a URL.
-pub(crate) fn new_store(target: &Path, url: &UrlArguments) -> anyhow::Result<Store> {
-    match Place::either(target, url)? {
-        Place::Directory(path) if path.exists() => bail!("{}: there is something already", path.display()),
-        place => store(&place),
-    }
-}
-
-fn store(target: &Place) -> anyhow::Result<Store> {
+pub(crate) fn store(target: &Place) -> anyhow::Result<Store> {
     match target {
         Place::Directory(path) => Ok(Store::create_directory(path)?),
         Place::Url(url, options, _) => Ok(Store::open(url, options)?),

@@ -127,6 +127,23 @@ impl<P: Journaled> Journal<P> {
         Ok((Journal::of(folder, &plan), plan))
     }
 
+    /// The journal that pieces of one plan share: the first one begins it.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where it is that of another plan; `Io` where it cannot be read or written.
+    pub fn shared(folder: impl AsRef<Path>, plan: &P) -> Result<Self, Error> {
+        let folder = folder.as_ref();
+        if let Ok(journal) = Journal::create(folder, plan) {
+            return Ok(journal);
+        }
+        let (journal, found) = Journal::<P>::open(folder)?;
+        if found.to_document()? != plan.to_document()? {
+            return Err(said(folder, ErrorKind::Invalid, "the journal of another plan"));
+        }
+        Ok(journal)
+    }
+
     fn of(folder: &Path, plan: &P) -> Self {
         Journal { folder: folder.to_owned(), files: plan.files(), lines: Mutex::new(None), plan: PhantomData }
     }

@@ -245,8 +245,8 @@ fn references_to_grib_files_are_read_as_what_is_converted() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path();
     std::fs::create_dir(place.join("in")).unwrap();
-    put(place, "in/a.grib2", &[message(24, 1), message(48, 1)].concat());
-    put(place, "in/b.grib2", &[message(24, 2), b"GRIB\0\0\0\x02".to_vec()].concat());
+    put(place, "in/a.grib2", [message(24, 1), message(48, 1)].concat());
+    put(place, "in/b.grib2", [message(24, 2), b"GRIB\0\0\0\x02".to_vec()].concat());
     let told = run(place, &["convert", "references", "in/a.grib2", "in/b.grib2", "all.json"]).found();
     assert!(told.contains("in/b.grib2: ") && told.ends_with("7 arrays, 3 chunks\n"), "{told}");
     run(place, &["convert", "in/a.grib2", "in/b.grib2", "written"]).found();

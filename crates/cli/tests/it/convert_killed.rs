@@ -1,6 +1,7 @@
 //! Conversions that are killed at random moments go on, and make the store that one undisturbed run makes.
 
 use crate::convert::message;
+use crate::convert_nat::{damage, image};
 use crate::swath::{command, run};
 use std::collections::BTreeMap;
 use std::fs;
@@ -42,39 +43,25 @@ impl Random {
     }
 }
 
-/// `SWATH_KILLS` says how many conversions are killed, `SWATH_SEED` when.
-#[test]
-fn killed_conversions_go_on_to_the_same_store() {
+/// Converts sources to the store that they make undisturbed, again and again, and kills it at random moments. `SWATH_KILLS` says how
+/// often, `SWATH_SEED` when.
+fn goes_on_to_the_same_store(folder: &Path, sources: &[&str], options: &[&str], objects_min: usize) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let (kills, seed) = (number("SWATH_KILLS").unwrap_or(10), number("SWATH_SEED").unwrap_or(7));
     println!("SWATH_SEED={seed}");
     let mut random = Random(seed.max(1));
-    let folder = tempfile::tempdir().unwrap();
-    // Hours of a month, one of them damaged.
-    let messages = (0..720u32).flat_map(|hour| {
-        let hours = u8::try_from(hour % 240).unwrap();
-        let mut bytes = message(hours, u8::try_from(hour / 240 + 1).unwrap());
-        if hour == 300 {
-            // Fewer values than the grid has points.
-            let count = bytes.windows(5).position(|octets| octets == [5, 0, 0, 0, 6]).unwrap() + 4;
-            bytes[count] = 5;
-        }
-        bytes
-    });
-    fs::write(folder.path().join("a.grib"), messages.collect::<Vec<u8>>()).unwrap();
-    let layout = ["--shards", "step=8"];
+    let convert = |target| [&["convert"], sources, &[target], options].concat();
     let started = Instant::now();
-    let whole = run(folder.path(), &[&["convert", "a.grib", "whole.zarr"], &layout[..]].concat());
+    let whole = run(folder, &convert("whole.zarr"));
     let duration = started.elapsed();
-    let wanted = contents(&folder.path().join("whole.zarr"));
-    assert!(90 < wanted.len(), "{}", wanted.len());
+    let wanted = contents(&folder.join("whole.zarr"));
+    assert!(objects_min < wanted.len(), "{}", wanted.len());
     let told = String::from_utf8(whole.stdout).unwrap();
     let (mut killed, mut went_on) = (0, 0);
     while killed < kills {
-        let start = [&["convert", "a.grib", "made.zarr"], &layout[..]].concat();
-        let mut arguments = start;
+        let mut arguments = convert("made.zarr");
         loop {
-            let mut child = command(folder.path(), &arguments).spawn().unwrap();
+            let mut child = command(folder, &arguments).spawn().unwrap();
             // The moment of death, not something that is waited for.
             let micros = u64::try_from(duration.as_micros()).unwrap();
             std::thread::sleep(Duration::from_micros(random.below(micros)));
@@ -89,15 +76,50 @@ fn killed_conversions_go_on_to_the_same_store() {
                 break;
             }
             // Before there is a journal nothing was begun.
-            if folder.path().join("made.zarr.journal/plan.json").exists() {
+            if folder.join("made.zarr.journal/plan.json").exists() {
                 arguments = vec!["convert", "--resume", "made.zarr"];
                 went_on += 1;
             }
         }
-        let made = contents(&folder.path().join("made.zarr"));
+        let made = contents(&folder.join("made.zarr"));
         assert!(made == wanted, "{} files, not {}", made.len(), wanted.len());
-        fs::remove_dir_all(folder.path().join("made.zarr")).unwrap();
-        fs::remove_dir_all(folder.path().join("made.zarr.journal")).unwrap();
+        fs::remove_dir_all(folder.join("made.zarr")).unwrap();
+        fs::remove_dir_all(folder.join("made.zarr.journal")).unwrap();
     }
     println!("{killed} killed, {went_on} of them went on");
+}
+
+#[test]
+fn killed_conversions_of_grib_go_on_to_the_same_store() {
+    let folder = tempfile::tempdir().unwrap();
+    // Hours of a month, one of them damaged.
+    let messages = (0..720u32).flat_map(|hour| {
+        let hours = u8::try_from(hour % 240).unwrap();
+        let mut bytes = message(hours, u8::try_from(hour / 240 + 1).unwrap());
+        if hour == 300 {
+            // Fewer values than the grid has points.
+            let count = bytes.windows(5).position(|octets| octets == [5, 0, 0, 0, 6]).unwrap() + 4;
+            bytes[count] = 5;
+        }
+        bytes
+    });
+    fs::write(folder.path().join("a.grib"), messages.collect::<Vec<u8>>()).unwrap();
+    goes_on_to_the_same_store(folder.path(), &["a.grib"], &["--shards", "step=8"], 90);
+}
+
+#[test]
+fn killed_conversions_of_images_go_on_to_the_same_store() {
+    let folder = tempfile::tempdir().unwrap();
+    // Quarters of hours, one of them with a damaged line.
+    let names: Vec<String> = (0..24).map(|quarter| format!("{quarter}.nat")).collect();
+    for (quarter, name) in (0u8..).zip(&names) {
+        let mut bytes = image(quarter + 1, 15 * u32::from(quarter));
+        if quarter == 9 {
+            damage(&mut bytes);
+        }
+        fs::write(folder.path().join(name), bytes).unwrap();
+    }
+    // Not in their order in time.
+    let sources: Vec<&str> = names.iter().rev().map(String::as_str).collect();
+    goes_on_to_the_same_store(folder.path(), &sources, &[], 24 * 5);
 }

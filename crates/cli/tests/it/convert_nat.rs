@@ -7,8 +7,8 @@ use std::path::Path;
 const DATA: usize = 450_400;
 const RECORD: usize = 65 + 10;
 
-/// A file of IR_108, with four lines of eight pixels which are all `count`.
-fn image(count: u8) -> Vec<u8> {
+/// A file of IR_108 so many minutes after noon, with four lines of eight pixels which are all `count`.
+pub(crate) fn image(count: u8, minutes: u32) -> Vec<u8> {
     let mut file = vec![0; DATA + 4 * RECORD + 380_363];
     let mut put = |at: usize, octets: &[u8]| file[at..at + octets.len()].copy_from_slice(octets);
     put(0, b"FormatName                  : NATIVE");
@@ -19,7 +19,7 @@ fn image(count: u8) -> Vec<u8> {
     }
     let header = 5114 + 38;
     put(header + 1, &324u16.to_be_bytes());
-    for (at, minutes) in [(60_135, 0u32), (60_155, 15)] {
+    for (at, minutes) in [(60_135, minutes), (60_155, minutes + 15)] {
         put(header + at, &23_024u16.to_be_bytes());
         put(header + at + 2, &(43_200_000 + minutes * 60_000).to_be_bytes());
     }
@@ -48,6 +48,11 @@ fn image(count: u8) -> Vec<u8> {
     file
 }
 
+/// Damages the third row.
+pub(crate) fn damage(image: &mut [u8]) {
+    image[DATA + RECORD + 55] = 3;
+}
+
 fn put(folder: &Path, name: &str, bytes: &[u8]) {
     std::fs::write(folder.join(name), bytes).unwrap();
 }
@@ -55,7 +60,7 @@ fn put(folder: &Path, name: &str, bytes: &[u8]) {
 #[test]
 fn an_image_is_written_and_read() {
     let folder = tempfile::tempdir().unwrap();
-    put(folder.path(), "a.nat", &image(200));
+    put(folder.path(), "a.nat", &image(200, 0));
     let text = run(folder.path(), &["convert", "--plan", "a.nat", "out.zarr"]).text();
     assert_eq!(text, "counts (time 1, channel 1, y 4, x 8) uint16: IR_108\n");
     let text = run(folder.path(), &["convert", "a.nat", "out.zarr"]).text();
@@ -72,20 +77,72 @@ fn an_image_is_written_and_read() {
 #[test]
 fn damages_are_told_and_make_the_exit_code_one() {
     let folder = tempfile::tempdir().unwrap();
-    let mut bytes = image(7);
-    bytes[DATA + RECORD + 55] = 3;
+    let mut bytes = image(7, 0);
+    damage(&mut bytes);
     put(folder.path(), "a.nat", &bytes);
     put(folder.path(), "b.nat", b"GRIB");
     let output = run(folder.path(), &["convert", "a.nat", "b.nat", "out.zarr"]).found();
     let lines: Vec<&str> = output.lines().collect();
     assert_eq!(lines.len(), 3, "{output}");
-    assert!(lines[0].starts_with("not written: b.nat: "), "{output}");
-    assert!(
-        lines[1].starts_with("not written: a.nat: row 2 of IR_108: 75 bytes at 450475: corrupt: "),
-        "{output}"
-    );
+    let named = |name: &str| format!("not written: {}: ", folder.path().join(name).display());
+    assert!(lines[0].starts_with(&named("b.nat")), "{output}");
+    let row = "row 2 of IR_108: 75 bytes at 450475: corrupt: ";
+    assert!(lines[1].starts_with(&(named("a.nat") + row)), "{output}");
     assert_eq!(lines[2], "1 images in 1 variables, 2 damages");
+    let strict = run(folder.path(), &["convert", "--strict", "a.nat", "strict.zarr"]).error(1);
+    assert!(strict.contains("row 2 of IR_108"), "{strict}");
     put(folder.path(), "c.grib", b"GRIB");
     let refused = run(folder.path(), &["convert", "a.nat", "c.grib", "other.zarr"]).error(1);
     assert!(refused.contains("1 of 2 files are .nat files"), "{refused}");
+}
+
+/// What `swath stats` finds in the counts of a store: how many there are, and their sum.
+fn counts(folder: &Path, store: &str) -> String {
+    let stats = run(folder, &["stats", &format!("{store}/counts"), "--json"]).text();
+    stats.replace(store, "")
+}
+
+#[test]
+fn new_images_join_a_store() {
+    let folder = tempfile::tempdir().unwrap();
+    for quarter in 0..4u8 {
+        put(folder.path(), &format!("{quarter}.nat"), &image(quarter + 1, 15 * u32::from(quarter)));
+    }
+    run(folder.path(), &["convert", "0.nat", "1.nat", "2.nat", "3.nat", "whole.zarr"]).text();
+    run(folder.path(), &["convert", "1.nat", "0.nat", "made.zarr"]).text();
+    // What is there already is not read again.
+    std::fs::remove_file(folder.path().join("0.nat")).unwrap();
+    for next in ["2.nat", "3.nat"] {
+        let text = run(folder.path(), &["convert", "--append", next, "made.zarr"]).text();
+        assert_eq!(text, "1 images in 1 variables, 0 damages\n");
+    }
+    run(folder.path(), &["diff", "whole.zarr", "made.zarr"]).text();
+    assert_eq!(counts(folder.path(), "whole.zarr"), counts(folder.path(), "made.zarr"));
+    let again = run(folder.path(), &["convert", "--append", "3.nat", "made.zarr"]).error(1);
+    assert!(again.contains("3.nat is in the store already"), "{again}");
+    put(folder.path(), "late.nat", &image(9, 20));
+    let late = run(folder.path(), &["convert", "--append", "late.nat", "made.zarr"]).error(1);
+    assert!(late.contains("wanted images behind the last one of the store"), "{late}");
+}
+
+#[test]
+fn pieces_make_the_store_of_one_run() {
+    let folder = tempfile::tempdir().unwrap();
+    for quarter in 0..5u8 {
+        put(folder.path(), &format!("{quarter}.nat"), &image(quarter + 1, 15 * u32::from(quarter)));
+    }
+    let files = ["0.nat", "1.nat", "2.nat", "3.nat", "4.nat"];
+    run(folder.path(), &[&["convert"], &files[..], &["whole.zarr"]].concat()).text();
+    run(folder.path(), &[&["convert"], &files[..], &["made.zarr", "--plan=plan.json"]].concat()).text();
+    for piece in ["3/3", "1/3", "2/3"] {
+        let arguments = ["convert", "--piece", piece, "plan.json", "made.zarr", "--journal", "journal"];
+        run(folder.path(), &arguments).text();
+    }
+    run(folder.path(), &["diff", "whole.zarr", "made.zarr"]).text();
+    // All is done: nothing is read any more but the headers.
+    let text = run(folder.path(), &["convert", "--resume", "made.zarr", "--journal", "journal"]).text();
+    assert_eq!(text, "5 images in 1 variables, 0 damages\n");
+    put(folder.path(), "2.nat", &image(9, 30));
+    let changed = run(folder.path(), &["convert", "--resume", "made.zarr", "--journal", "journal"]).error(1);
+    assert!(changed.contains("changed since the plan was made") && changed.contains("2.nat"), "{changed}");
 }

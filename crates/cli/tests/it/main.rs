@@ -1,6 +1,10 @@
 //! The built `swath` binary, as a shell sees it.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test stops at the first surprise, and says its seed"
+)]
 
 mod bench;
 mod calibrate;

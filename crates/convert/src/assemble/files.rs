@@ -1,10 +1,8 @@
 //! The files of a plan: which version of each it was made from, and whether that is still there.
 
-use super::Journal;
 use super::plan::{Plan, PlannedFile};
 use super::planning::Source;
 use crate::{Damage, DamageKind, Error, ErrorKind, Found};
-use std::path::Path;
 use std::time::UNIX_EPOCH;
 use swath_ioengine::ObjectRef;
 
@@ -31,6 +29,29 @@ impl PlannedFile {
             since.map(|since| format!("changed at {}.{:09}", since.as_secs(), since.subsec_nanos()));
         Ok(PlannedFile { name: name.to_owned(), size, version })
     }
+
+    /// Opens files by their names, which are to be as they were when they were planned.
+    ///
+    /// # Errors
+    ///
+    /// Those of `open`; `Invalid` where some have changed, which are all named.
+    pub fn unchanged<E: From<Error>>(
+        planned: &[PlannedFile],
+        open: impl Fn(&str) -> Result<ObjectRef, E>,
+    ) -> Result<Vec<ObjectRef>, E> {
+        let opened = planned.iter().map(|file| open(&file.name)).collect::<Result<Vec<_>, E>>()?;
+        let mut changed = Vec::new();
+        for (planned, object) in planned.iter().zip(&opened) {
+            if PlannedFile::of(&planned.name, object)? != *planned {
+                changed.push(planned.name.as_str());
+            }
+        }
+        if !changed.is_empty() {
+            let message = format!("changed since the plan was made: {}", changed.join(", "));
+            return Err(Error::new(ErrorKind::Invalid, message).into());
+        }
+        Ok(opened)
+    }
 }
 
 impl Plan {
@@ -45,17 +66,7 @@ impl Plan {
         open: impl Fn(&str) -> Result<ObjectRef, E>,
     ) -> Result<Vec<ObjectRef>, E> {
         let new = self.files.get(self.first_new_file..).unwrap_or_default();
-        let opened = new.iter().map(|file| open(&file.name)).collect::<Result<Vec<_>, E>>()?;
-        let mut changed = Vec::new();
-        for (planned, object) in new.iter().zip(&opened) {
-            if PlannedFile::of(&planned.name, object)? != *planned {
-                changed.push(planned.name.as_str());
-            }
-        }
-        if !changed.is_empty() {
-            let message = format!("changed since the plan was made: {}", changed.join(", "));
-            return Err(Error::new(ErrorKind::Invalid, message).into());
-        }
+        let opened = PlannedFile::unchanged(new, open)?;
         let absent = opened.first().cloned().into_iter().cycle().take(self.first_new_file);
         Ok(absent.chain(opened.iter().cloned()).collect())
     }
@@ -80,30 +91,10 @@ impl Source {
     }
 }
 
-impl Journal {
-    /// The journal that pieces of one plan share: the first one begins it.
-    ///
-    /// # Errors
-    ///
-    /// `Invalid` where it is that of another plan; `Io` where it cannot be read or written.
-    pub fn shared(folder: impl AsRef<Path>, plan: &Plan) -> Result<Journal, Error> {
-        let folder = folder.as_ref();
-        if let Ok(journal) = Journal::create(folder, plan) {
-            return Ok(journal);
-        }
-        let (journal, found) = Journal::open(folder)?;
-        if found.to_json()? != plan.to_json()? {
-            return Err(Error::new(ErrorKind::Invalid, "the journal of another plan")
-                .with_object(&folder.to_string_lossy()));
-        }
-        Ok(journal)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Span;
+    use crate::{Journal, Span};
     use swath_ioengine::MemoryMedium;
 
     fn plan(memory: &MemoryMedium, names: &[&str]) -> Plan {

@@ -5,11 +5,12 @@ use super::level::Level;
 use super::packing::Packing;
 use super::product::{Ensemble, Parameter};
 use super::timing::{DateTime, Step};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
 /// Bytes of a file: the first, and how many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Span {
     /// Bytes before the first.
     pub offset: u64,
@@ -88,7 +89,7 @@ pub enum Found {
 }
 
 /// Bytes of a file that are no sound message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
     /// Where they are.
     pub span: Span,
@@ -99,7 +100,8 @@ pub struct Damage {
 }
 
 /// What is wrong with some bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum DamageKind {
     /// The file ends before the message does.
     Truncated,

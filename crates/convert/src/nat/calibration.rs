@@ -5,13 +5,15 @@ use super::moment::Moment;
 use super::record::Record;
 use super::satellites::{RADIATION, Satellite, fit};
 use crate::{Error, ErrorKind};
+use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
 /// How many counts there are: numbers of ten bits.
 pub const COUNTS: usize = 1024;
 
 /// What pixels are told in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Quantity {
     /// As they are stored: 0 where nothing was seen, otherwise up to 1023.
     #[default]

@@ -1,7 +1,10 @@
 //! The twelve channels of SEVIRI.
 
+use serde::{Deserialize, Serialize};
+
 /// A channel, in the order of the format's numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "&'static str", try_from = "String")]
 pub enum Channel {
     /// 0.6 micrometres.
     Vis006,
@@ -27,6 +30,20 @@ pub enum Channel {
     Ir134,
     /// The broad visible one, of three times the resolution.
     Hrv,
+}
+
+impl From<Channel> for &'static str {
+    fn from(channel: Channel) -> &'static str {
+        channel.name()
+    }
+}
+
+impl TryFrom<String> for Channel {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Channel, String> {
+        Channel::of_name(&name).ok_or_else(|| format!("wanted a channel of SEVIRI, found {name:?}"))
+    }
 }
 
 impl Channel {

@@ -2,6 +2,7 @@
 
 use super::calibration::Quantity;
 use super::channel::Channel;
+use super::conversion_plan::View;
 use super::geometry::Grid;
 use super::header::Header;
 use super::moment::Moment;
@@ -16,6 +17,10 @@ pub struct Conversion {
     pub files: Vec<(usize, Header)>,
     /// What is written: one variable of all channels that share a grid and a unit.
     pub variables: Vec<Variable>,
+    /// Images that the store has before these.
+    pub first_new_file: usize,
+    /// What all images have in common.
+    pub view: View,
 }
 
 /// A variable over time, its channels, rows and columns.
@@ -55,23 +60,36 @@ impl Conversion {
     /// `Unsupported` where files have different projections or parts of the disc, two are of one time, or one says no time;
     /// `Invalid` where no file has a channel that is wanted.
     pub fn new(headers: Vec<Header>, quantity: Quantity, channels: &[Channel]) -> Result<Conversion, Error> {
-        let mut files = Vec::with_capacity(headers.len());
-        for (number, header) in headers.into_iter().enumerate() {
-            let time = header.nominal_start().ok_or_else(|| {
-                Error::unsupported(format!("file {number} does not say of which time it is"))
-            })?;
-            files.push((time, number, header));
+        let timed = by_time(headers)?;
+        let sorted = || timed.iter().map(|(_, _, header)| header);
+        let view = View::of(sorted()).ok_or_else(|| Error::unsupported("no files: nothing to write"))?;
+        let there = |channel: &Channel| sorted().any(|header| header.channels().contains(channel));
+        if let Some(lacking) = channels.iter().find(|channel| !there(channel)) {
+            let what = format!("no file has the channel {}", lacking.name());
+            return Err(Error::new(ErrorKind::Invalid, what));
         }
-        files.sort_by_key(|(time, number, _)| (*time, *number));
-        let first = files.first().ok_or_else(|| Error::unsupported("no files: nothing to write"))?;
+        let is_wanted = |channel: &Channel| channels.is_empty() || channels.contains(channel);
+        let chosen: Vec<Channel> =
+            Channel::ALL.into_iter().filter(|channel| there(channel) && is_wanted(channel)).collect();
+        Conversion::assembled(timed, view, quantity, &chosen, 0)
+    }
+
+    /// Files by time as a conversion, where they are of one view, behind so many others.
+    pub(super) fn assembled(
+        files: Vec<Timed>,
+        view: View,
+        quantity: Quantity,
+        channels: &[Channel],
+        first_new_file: usize,
+    ) -> Result<Conversion, Error> {
+        let others = if first_new_file == 0 { "the first one" } else { "those of the store" };
         for (time, number, header) in &files {
-            check_same(&first.2, header).map_err(|what| {
-                Error::unsupported(format!(
-                    "not one view: file {number}, of {}, has {what} than file {}",
-                    told(*time),
-                    first.1
-                ))
-            })?;
+            if let Some(what) = view.difference(header) {
+                let time = told(*time);
+                return Err(Error::unsupported(format!(
+                    "not one view: file {number}, of {time}, has {what} than {others}"
+                )));
+            }
         }
         for pair in files.windows(2) {
             if let [(time, one, _), (next, other, _)] = pair
@@ -81,58 +99,50 @@ impl Conversion {
                 return Err(Error::unsupported(what));
             }
         }
-        let there =
-            |channel: &Channel| files.iter().any(|(_, _, header)| header.channels().contains(channel));
-        if let Some(lacking) = channels.iter().find(|channel| !there(channel)) {
-            let what = format!("no file has the channel {}", lacking.name());
-            return Err(Error::new(ErrorKind::Invalid, what));
-        }
-        let is_wanted = |channel: &Channel| channels.is_empty() || channels.contains(channel);
-        let chosen: Vec<Channel> =
-            Channel::ALL.into_iter().filter(|channel| there(channel) && is_wanted(channel)).collect();
-        let is_unplaced = |(_, _, header): &&(Moment, usize, Header)| {
+        let is_unplaced = |(_, _, header): &&Timed| {
             header.channels().contains(&Channel::Hrv) && header.windows().is_empty()
         };
-        if let (Some((_, number, _)), true) = (files.iter().find(is_unplaced), chosen.contains(&Channel::Hrv))
+        if let (Some((_, number, _)), true) =
+            (files.iter().find(is_unplaced), channels.contains(&Channel::Hrv))
         {
             let what = format!("file {number} does not say which columns of the disc lines of HRV are of");
             return Err(Error::unsupported(what));
         }
-        let variables = variables(quantity, &chosen);
+        let variables = variables(quantity, channels);
         let files = files.into_iter().map(|(_, number, header)| (number, header)).collect();
-        Ok(Conversion { quantity, files, variables })
+        Ok(Conversion { quantity, files, variables, first_new_file, view })
     }
 
     /// The rows and columns of a variable.
     #[must_use]
     pub fn grid(&self, variable: &Variable) -> Option<&Grid> {
-        let channel = *variable.channels.first()?;
-        self.files
-            .iter()
-            .map(|(_, header)| header)
-            .find(|header| header.channels().contains(&channel))
-            .map(|header| header.grid(channel))
+        self.view.grid(*variable.channels.first()?)
     }
+}
+
+/// A file: its nominal time, its number among those that were given, its header.
+pub(super) type Timed = (Moment, usize, Header);
+
+/// Files by their nominal times.
+///
+/// # Errors
+///
+/// `Unsupported` where one says no time.
+pub(super) fn by_time(headers: Vec<Header>) -> Result<Vec<Timed>, Error> {
+    let mut files = Vec::with_capacity(headers.len());
+    for (number, header) in headers.into_iter().enumerate() {
+        let time = header
+            .nominal_start()
+            .ok_or_else(|| Error::unsupported(format!("file {number} does not say of which time it is")))?;
+        files.push((time, number, header));
+    }
+    files.sort_by_key(|(time, number, _)| (*time, *number));
+    Ok(files)
 }
 
 /// A moment as users write it.
-fn told(moment: Moment) -> String {
+pub(super) fn told(moment: Moment) -> String {
     format!("{} seconds since 1970", moment.seconds())
-}
-
-/// What is different, where something is that a group has once.
-fn check_same(one: &Header, other: &Header) -> Result<(), &'static str> {
-    if one.projection != other.projection {
-        return Err("another projection");
-    }
-    let both = |channel: Channel| one.channels().contains(&channel) && other.channels().contains(&channel);
-    if one.grid(Channel::Ir108) != other.grid(Channel::Ir108) {
-        return Err("another part of the disc");
-    }
-    if both(Channel::Hrv) && one.grid(Channel::Hrv) != other.grid(Channel::Hrv) {
-        return Err("another part of the disc in HRV");
-    }
-    Ok(())
 }
 
 fn variables(quantity: Quantity, channels: &[Channel]) -> Vec<Variable> {

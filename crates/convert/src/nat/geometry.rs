@@ -3,12 +3,13 @@
 use super::channel::Channel;
 use super::record::Record;
 use crate::Error;
+use serde::{Deserialize, Serialize};
 
 /// The distance of the satellite from the surface, in metres, that EUMETSAT's projection is defined with.
 pub(super) const HEIGHT_METRES: f64 = 35_785_831.0;
 
 /// The projection of all images of a file: the normalised geostationary one, which scans from south to north within a line.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Projection {
     /// Where the satellite is thought to stand, in degrees east.
     pub longitude_degrees: f64,
@@ -64,7 +65,7 @@ fn radius(earth: &Record<'_>, at: usize) -> Result<f64, Error> {
 }
 
 /// The rows and columns of an image. Rows run from north to south, columns from west to east.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Grid {
     /// Rows.
     pub rows: u32,

@@ -6,16 +6,21 @@ use super::conversion::{Conversion, Variable};
 use super::geometry::{Grid, HEIGHT_METRES};
 use super::header::Header;
 use super::moment::Moment;
-use crate::Error;
+use crate::nodes::{Expected, array, grown};
+use crate::{Error, ErrorKind};
 use serde_json::{Map, Value, json};
 use swath_ioengine::storage_len;
 use swath_zarr_front::{
-    Array, ArrayBuilder, DataType, FillValue, Selection, Store, VariableArrayData, WriteOptions, ZarrFormat,
+    Array, ArrayBuilder, AxisSelection, DataType, FillValue, Selection, Store, VariableArrayData,
+    WriteOptions, ZarrFormat,
 };
 
 /// Rows of a shard, which are read and written at once, and rows and columns of a chunk. A sixteenth of the disc's rows: with all
 /// channels 17 MB of a file.
 pub(super) const BAND_ROWS: u32 = 232;
+
+/// Times of a chunk of what has one value, or one for each channel, at each time: new images join without an object of their own.
+const TIMES: u64 = 1024;
 
 /// What stands for a time that is not known.
 pub(super) const NO_TIME: i64 = i64::MIN;
@@ -37,19 +42,51 @@ pub(super) struct VariableArrays {
     pub(super) lines: LineArrays,
 }
 
+/// Where arrays are made, and by whom.
+pub(super) struct Making<'a> {
+    pub(super) store: &'a Store,
+    pub(super) expected: Expected,
+    /// Whether it is the first piece, which writes what is of no file alone.
+    pub(super) is_first: bool,
+}
+
+impl Making<'_> {
+    /// Makes an array, or opens and lengthens the one that is there.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store; `Invalid` where another array is there.
+    fn array(
+        &self,
+        builder: &ArrayBuilder,
+        path: &str,
+        shape: &[u64],
+        of: &DataType,
+    ) -> Result<Array, Error> {
+        let array = grown(array(builder, self.store, path, self.expected)?, shape)?;
+        if array.shape() != shape || array.data_type() != of {
+            let found = (array.data_type(), array.shape());
+            let message = format!("wanted an array of {of:?} and shape {shape:?}, found {found:?}");
+            return Err(Error::new(ErrorKind::Invalid, message).with_object(path));
+        }
+        Ok(array)
+    }
+}
+
 impl Conversion {
     /// Makes the arrays of a variable, and writes what is known of it before any pixel.
-    pub(super) fn create(&self, variable: &Variable, store: &Store) -> Result<VariableArrays, Error> {
-        self.write_channels(variable, store)?;
-        let arrays = VariableArrays {
-            pixels: self.create_pixels(variable, store)?,
-            lines: self.create_lines(variable, store)?,
-        };
-        self.write_coefficients(variable, store)?;
-        Ok(arrays)
+    pub(super) fn create(&self, variable: &Variable, making: &Making<'_>) -> Result<VariableArrays, Error> {
+        if making.is_first {
+            self.write_channels(variable, making)?;
+            self.write_coefficients(variable, making)?;
+        }
+        Ok(VariableArrays {
+            pixels: self.create_pixels(variable, making)?,
+            lines: self.create_lines(variable, making)?,
+        })
     }
 
-    fn create_pixels(&self, variable: &Variable, store: &Store) -> Result<Array, Error> {
+    fn create_pixels(&self, variable: &Variable, making: &Making<'_>) -> Result<Array, Error> {
         let shape = self.shape(variable);
         let leading = shape.len().saturating_sub(2);
         let chunk = |len: &u64| (*len).clamp(1, u64::from(BAND_ROWS));
@@ -63,7 +100,7 @@ impl Conversion {
         };
         let size = data_type.size_bytes();
         let fill = FillValue::from_json(&fill, &data_type, ZarrFormat::V3)?;
-        let mut builder = ArrayBuilder::new(&shape, data_type)
+        let mut builder = ArrayBuilder::new(&shape, data_type.clone())
             .fill_value(fill)
             .compressors([compressor(size)])
             .attributes(self.attributes(variable))
@@ -76,14 +113,28 @@ impl Conversion {
             }
             builder = builder.shard_shape(&shards);
         }
-        Ok(builder.create(store, &variable.name)?)
+        making.array(&builder, &variable.name, &shape, &data_type)
+    }
+
+    /// Images that the store has with these.
+    fn times(&self) -> u64 {
+        storage_len(self.first_new_file + self.files.len())
+    }
+
+    /// What these images take of an array along time.
+    fn new_times(&self) -> Result<Selection, Error> {
+        let (start, end) = (self.first_new_file, self.first_new_file + self.files.len());
+        let slice =
+            i64::try_from(start).and_then(|start| Ok(AxisSelection::from(start..i64::try_from(end)?)));
+        let slice = slice.map_err(|_| Error::new(ErrorKind::Invalid, "more images than 2^63"))?;
+        Ok(Selection::new(vec![slice, AxisSelection::Ellipsis]))
     }
 
     fn shape(&self, variable: &Variable) -> Vec<u64> {
         let (rows, columns) = self.grid(variable).map_or((0, 0), |grid| (grid.rows, grid.columns));
         let channels = (!variable.is_hrv()).then(|| storage_len(variable.channels.len()));
         let ends = [u64::from(rows), u64::from(columns)];
-        [storage_len(self.files.len())].into_iter().chain(channels).chain(ends).collect()
+        [self.times()].into_iter().chain(channels).chain(ends).collect()
     }
 
     fn attributes(&self, variable: &Variable) -> Map<String, Value> {
@@ -111,7 +162,7 @@ impl Conversion {
         attributes
     }
 
-    fn create_lines(&self, variable: &Variable, store: &Store) -> Result<LineArrays, Error> {
+    fn create_lines(&self, variable: &Variable, making: &Making<'_>) -> Result<LineArrays, Error> {
         let suffix = variable.suffix;
         let create = |name: &str, data_type: DataType, fill: Value, mut attributes: Map<String, Value>| {
             let mut shape = self.shape(variable);
@@ -125,10 +176,11 @@ impl Conversion {
             let stored = FillValue::from_json(&fill, &data_type, ZarrFormat::V3)?;
             attributes.insert("_FillValue".to_owned(), fill);
             let size = data_type.size_bytes();
-            let builder = ArrayBuilder::new(&shape, data_type).chunk_shape(&chunks).fill_value(stored);
+            let builder =
+                ArrayBuilder::new(&shape, data_type.clone()).chunk_shape(&chunks).fill_value(stored);
             let builder =
                 builder.compressors([compressor(size)]).attributes(attributes).dimension_names(names);
-            Ok::<_, Error>(builder.create(store, &format!("{name}{suffix}"))?)
+            making.array(&builder, &format!("{name}{suffix}"), &shape, &data_type)
         };
         let flags = |name: &str, meanings: &str| {
             object(json!({ "long_name": name, "flag_values": [0, 1, 2, 3, 4], "flag_meanings": meanings }))
@@ -160,9 +212,9 @@ impl Conversion {
         })
     }
 
-    /// The channels' names and wavelengths.
-    fn write_channels(&self, variable: &Variable, store: &Store) -> Result<(), Error> {
-        if variable.is_hrv() {
+    /// The channels' names and wavelengths: new images have the same.
+    fn write_channels(&self, variable: &Variable, making: &Making<'_>) -> Result<(), Error> {
+        if variable.is_hrv() || self.first_new_file != 0 {
             return Ok(());
         }
         let dimension = format!("channel{}", variable.suffix);
@@ -172,26 +224,32 @@ impl Conversion {
                 .chunk_shape(&[len])
                 .dimension_names([Some(dimension.clone())])
         };
-        let array = named(DataType::String)
-            .attributes(object(json!({ "long_name": "name of the channel" })))
-            .create(store, &dimension)?;
+        let builder =
+            named(DataType::String).attributes(object(json!({ "long_name": "name of the channel" })));
         let names = variable.channels.iter().map(|channel| channel.name());
         let names = VariableArrayData::of_strings(&[len], names)?;
+        let array = making.array(&builder, &dimension, &[len], &DataType::String)?;
         array.write_variable(&Selection::all(), &names, &WriteOptions::default())?;
         let waves: Vec<f64> =
             variable.channels.iter().map(|channel| channel.wavelength_micrometres()).collect();
         let attributes = object(json!({ "standard_name": "radiation_wavelength", "units": "um" }));
-        let array = named(DataType::Float64).attributes(attributes);
-        let array = array.create(store, &format!("wavelength{}", variable.suffix))?;
+        let builder = named(DataType::Float64).attributes(attributes);
+        let path = format!("wavelength{}", variable.suffix);
+        let array = making.array(&builder, &path, &[len], &DataType::Float64)?;
         Ok(array.write(&Selection::all(), bytemuck::cast_slice(&waves))?)
     }
 
     /// What makes radiances of counts, of each time and channel.
-    fn write_coefficients(&self, variable: &Variable, store: &Store) -> Result<(), Error> {
+    fn write_coefficients(&self, variable: &Variable, making: &Making<'_>) -> Result<(), Error> {
         let mut shape = self.shape(variable);
         shape.truncate(shape.len().saturating_sub(2));
+        let mut chunks = shape.clone();
+        if let Some(first) = chunks.first_mut() {
+            *first = (*first).max(TIMES);
+        }
         let names: Vec<Option<String>> =
             variable.dimensions().into_iter().take(shape.len()).map(Some).collect();
+        let new = self.new_times()?;
         let write = |name: &str, long: &str, value: &dyn Fn(&Coefficients) -> Option<f64>| {
             let of = |header: &Header, channel: Channel| {
                 let has = header.channels().contains(&channel);
@@ -204,13 +262,14 @@ impl Conversion {
                 .collect();
             let attributes = object(json!({ "long_name": long, "units": "mW m-2 sr-1 (cm-1)-1" }));
             let missing = FillValue::from_json(&json!("NaN"), &DataType::Float64, ZarrFormat::V3)?;
-            let array = ArrayBuilder::new(&shape, DataType::Float64)
-                .chunk_shape(&shape)
+            let builder = ArrayBuilder::new(&shape, DataType::Float64)
+                .chunk_shape(&chunks)
                 .fill_value(missing)
                 .attributes(attributes)
-                .dimension_names(names.clone())
-                .create(store, &format!("{name}{}", variable.suffix))?;
-            Ok::<_, Error>(array.write(&Selection::all(), bytemuck::cast_slice(&values))?)
+                .dimension_names(names.clone());
+            let path = format!("{name}{}", variable.suffix);
+            let array = making.array(&builder, &path, &shape, &DataType::Float64)?;
+            Ok::<_, Error>(array.write(&new, bytemuck::cast_slice(&values))?)
         };
         write("calibration_slope", "radiance of one count", &|one| Some(one.slope))?;
         write("calibration_offset", "radiance of count 0", &|one| Some(one.offset))?;
@@ -218,20 +277,28 @@ impl Conversion {
         write("gsics_offset", "radiance of count 0 after GSICS", &|one| one.gsics_offset)
     }
 
-    /// Coordinates that all variables share, and the projection.
-    pub(super) fn write_coordinates(&self, store: &Store) -> Result<(), Error> {
-        for variable in &self.variables {
-            let suffix = if variable.is_hrv() { "_hrv" } else { "" };
-            let is_first = self.variables.iter().find(|other| other.is_hrv() == variable.is_hrv());
-            if let (Some(grid), true) = (self.grid(variable), is_first == Some(variable)) {
-                write_axes(store, grid, suffix)?;
+    /// Coordinates that all variables share, and the projection, where it is the first piece that is written.
+    pub(super) fn write_coordinates(&self, making: &Making<'_>) -> Result<(), Error> {
+        if !making.is_first {
+            return Ok(());
+        }
+        // Where new images join, these are there.
+        if self.first_new_file == 0 {
+            for variable in &self.variables {
+                let suffix = if variable.is_hrv() { "_hrv" } else { "" };
+                let is_first = self.variables.iter().find(|other| other.is_hrv() == variable.is_hrv());
+                if let (Some(grid), true) = (self.grid(variable), is_first == Some(variable)) {
+                    write_axes(making, grid, suffix)?;
+                }
             }
+            self.write_projection(making)?;
         }
         let headers = || self.files.iter().map(|(_, header)| header);
         let milliseconds = |moment: Option<Moment>| moment.map_or(NO_TIME, |moment| moment.milliseconds);
         let seconds = |header: &Header| header.nominal_start().map_or(NO_TIME, Moment::seconds);
         let nominal = time_attributes("nominal start of the repeat cycle", "seconds");
-        write_times(store, "time", headers().map(seconds).collect(), nominal)?;
+        let times: Vec<i64> = headers().map(seconds).collect();
+        self.write_times(making, "time", (DataType::Int64, bytemuck::cast_slice(&times)), nominal)?;
         let scan = |header: &Header, pick: fn(&super::trailer::Scan) -> Option<Moment>| {
             milliseconds(header.scan.as_ref().and_then(pick))
         };
@@ -241,7 +308,8 @@ impl Conversion {
         ] {
             let mut attributes = time_attributes(long, "milliseconds");
             attributes.insert("_FillValue".to_owned(), json!(NO_TIME));
-            write_times(store, name, headers().map(|header| scan(header, pick)).collect(), attributes)?;
+            let times: Vec<i64> = headers().map(|header| scan(header, pick)).collect();
+            self.write_times(making, name, (DataType::Int64, bytemuck::cast_slice(&times)), attributes)?;
         }
         let satellites: Vec<u16> = headers().map(|header| header.satellite).collect();
         let attributes = object(json!({
@@ -249,14 +317,26 @@ impl Conversion {
             "flag_values": [321, 322, 323, 324],
             "flag_meanings": "Meteosat-8 Meteosat-9 Meteosat-10 Meteosat-11",
         }));
-        let builder = along(DataType::UInt16, satellites.len(), "time").attributes(attributes);
-        builder.create(store, "satellite")?.write(&Selection::all(), bytemuck::cast_slice(&satellites))?;
-        self.write_projection(store)
+        let satellites = (DataType::UInt16, bytemuck::cast_slice(&satellites));
+        self.write_times(making, "satellite", satellites, attributes)
     }
 
-    fn write_projection(&self, store: &Store) -> Result<(), Error> {
-        let Some((_, header)) = self.files.first() else { return Ok(()) };
-        let projection = header.projection;
+    /// Writes one value for each of these images.
+    fn write_times(
+        &self,
+        making: &Making<'_>,
+        name: &str,
+        (data_type, values): (DataType, &[u8]),
+        attributes: Map<String, Value>,
+    ) -> Result<(), Error> {
+        let len = self.times();
+        let builder = along(data_type.clone(), len, len.max(TIMES), "time").attributes(attributes);
+        let array = making.array(&builder, name, &[len], &data_type)?;
+        Ok(array.write(&self.new_times()?, values)?)
+    }
+
+    fn write_projection(&self, making: &Making<'_>) -> Result<(), Error> {
+        let projection = self.view.projection;
         let attributes = object(json!({
             "grid_mapping_name": "geostationary",
             "perspective_point_height": HEIGHT_METRES,
@@ -268,41 +348,30 @@ impl Conversion {
             "fixed_angle_axis": "x",
         }));
         let builder = ArrayBuilder::new(&[], DataType::Int32).attributes(attributes).dimension_names([]);
-        let array = builder.create(store, "geostationary")?;
+        let array = making.array(&builder, "geostationary", &[], &DataType::Int32)?;
         Ok(array.write(&Selection::all(), &1i32.to_ne_bytes())?)
     }
 }
 
-fn write_axes(store: &Store, grid: &Grid, suffix: &str) -> Result<(), Error> {
+fn write_axes(making: &Making<'_>, grid: &Grid, suffix: &str) -> Result<(), Error> {
     for (axis, values) in [("x", grid.x_radians()), ("y", grid.y_radians())] {
         let attributes = object(json!({
             "standard_name": format!("projection_{axis}_angular_coordinate"),
             "units": "radian",
             "axis": axis.to_ascii_uppercase(),
         }));
-        let name = format!("{axis}{suffix}");
-        let array =
-            along(DataType::Float64, values.len(), &name).attributes(attributes).create(store, &name)?;
+        let (name, len) = (format!("{axis}{suffix}"), storage_len(values.len()));
+        let builder = along(DataType::Float64, len, len, &name).attributes(attributes);
+        let array = making.array(&builder, &name, &[len], &DataType::Float64)?;
         array.write(&Selection::all(), bytemuck::cast_slice(&values))?;
     }
     Ok(())
 }
 
-fn write_times(
-    store: &Store,
-    name: &str,
-    values: Vec<i64>,
-    attributes: Map<String, Value>,
-) -> Result<(), Error> {
-    let array = along(DataType::Int64, values.len(), "time").attributes(attributes).create(store, name)?;
-    Ok(array.write(&Selection::all(), bytemuck::cast_slice(&values))?)
-}
-
-/// An array of one chunk along a dimension.
-fn along(data_type: DataType, len: usize, dimension: &str) -> ArrayBuilder {
-    let len = storage_len(len);
+/// An array along a dimension.
+fn along(data_type: DataType, len: u64, chunk: u64, dimension: &str) -> ArrayBuilder {
     ArrayBuilder::new(&[len], data_type)
-        .chunk_shape(&[len.max(1)])
+        .chunk_shape(&[chunk.max(1)])
         .dimension_names([Some(dimension.to_owned())])
 }
 

@@ -11,6 +11,7 @@ mod band;
 mod calibration;
 mod channel;
 mod conversion;
+mod conversion_plan;
 mod geometry;
 mod group;
 mod header;
@@ -31,6 +32,7 @@ mod write;
 pub use calibration::{COUNTS, Coefficients, Quantity};
 pub use channel::Channel;
 pub use conversion::{Conversion, Variable};
+pub use conversion_plan::{ConversionPlan, PlannedImage, View};
 pub use geometry::{Grid, Projection};
 pub use header::Header;
 pub use image::Image;
@@ -39,4 +41,11 @@ pub use moment::Moment;
 pub use plan::{Region, RowSpans};
 pub use trailer::Scan;
 pub use window::Window;
-pub use write::LineFailure;
+pub use write::{LineFailure, WriteOptions};
+
+/// The journal of a [`ConversionPlan`].
+pub type Journal = crate::journal::Journal<ConversionPlan>;
+
+/// What the journal of a [`ConversionPlan`] says is done: by the numbers of images, the lines that could not be written, whose files
+/// are numbered as in the plan.
+pub type Finished = crate::journal::Finished<LineFailure>;

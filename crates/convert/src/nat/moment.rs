@@ -2,6 +2,7 @@
 
 use super::record::Record;
 use crate::Error;
+use serde::{Deserialize, Serialize};
 
 /// Days from the beginning of 1958, which all times count from, to that of 1970.
 const DAYS_TO_1970: i64 = 4383;
@@ -10,7 +11,7 @@ const DAYS_TO_1970: i64 = 4383;
 const DAY_MILLISECONDS: i64 = 86_400_000;
 
 /// A moment in UTC, to the millisecond.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Moment {
     /// Milliseconds since the beginning of 1970, without leap seconds.
     pub milliseconds: i64,

@@ -8,16 +8,35 @@ use super::group::{BAND_ROWS, NO_LINE, NO_TIME, VariableArrays};
 use super::header::Header;
 use super::layout::HRV_LINES;
 use super::line::Line;
-use crate::{Damage, Error, ErrorKind, WritePlanOptions};
+use super::{Journal, group::Making};
+use crate::nodes::{Expected, create_group};
+use crate::{Damage, Error, ErrorKind, OnFailure, Piece};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use swath_ioengine::{Engine, ObjectRef, RunOptions, memory_len};
-use swath_zarr_front::{Array, AxisSelection, Existing, Group, Selection, Store, ZarrFormat};
+use swath_zarr_front::{Array, AxisSelection, Group, Selection, Store};
+
+/// How a conversion is written.
+#[derive(Clone, Copy, Default)]
+pub struct WriteOptions<'a> {
+    /// Told after each band of a file's lines how many are done.
+    pub progress: Option<&'a (dyn Fn(usize) + Sync)>,
+    /// Asked before each band; true ends the writing.
+    pub interrupt: Option<&'a (dyn Fn() -> bool + Sync)>,
+    /// The part of the files to write; all of them where it is `None`. Pieces may be written at the same time, by other processes
+    /// or machines too: they write different objects, and the same metadata.
+    pub piece: Option<Piece>,
+    /// Where the files that are done are told. What it says is done is not done again, so that a run that was killed goes on.
+    pub journal: Option<&'a Journal>,
+    /// What becomes of the rest where a line is damaged.
+    pub on_failure: OnFailure,
+}
 
 /// A line that is not in the group as it should be: its row holds the fill value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineFailure {
     /// The number of its file, among those that were given.
     pub file: usize,
@@ -30,46 +49,84 @@ pub struct LineFailure {
 }
 
 impl Conversion {
-    /// How many pieces [`write`](Self::write) tells its progress in: bands of each file's lines.
+    /// How many files a piece has.
     #[must_use]
-    pub fn pieces(&self) -> usize {
-        self.files.iter().map(|(_, header)| bands(header).count()).sum()
+    pub fn images(&self, piece: Piece) -> usize {
+        self.places(piece).count()
     }
 
-    /// Writes the files as a new Zarr v3 group at the root of a store. `files` are those whose headers were given, in that order.
+    /// How many steps [`write`](Self::write) tells its progress in for a piece: bands of each file's lines.
+    #[must_use]
+    pub fn steps(&self, piece: Piece) -> usize {
+        self.places(piece).map(|place| self.bands_of(place)).sum()
+    }
+
+    /// Writes the files as a Zarr v3 group at the root of a store: a new one, or behind what it has. `files` are those whose headers
+    /// were given, in that order.
     ///
     /// Shards are 232 rows of one channel at one time, of chunks of 232 columns; coordinates, times, coefficients and what
     /// describes the lines lie beside them. Metadata is written first, and consolidated last. In memory are, for each thread, 232
     /// records of a file and a shard: 17 MB and 5 MB for all channels of a whole disc, with another 10 MB of calibrated
     /// values.
     ///
-    /// Lines that are damaged, or that their file has no more, do not stop others: they are returned.
+    /// Lines that are damaged, or that their file has no more, do not stop others, unless that is wanted: they are returned.
     ///
     /// # Errors
     ///
-    /// Those of the store: a node is there already, or it cannot be written to; those of the files' storage; those of
-    /// [`Header::calibrated`]. `Cancelled` where the interrupt said so.
+    /// Those of the store and of the journal: a node is there already, or it cannot be written to; those of the files' storage;
+    /// those of [`Header::calibrated`]. `Cancelled` where the interrupt said so. `Corrupt` for a damaged line that shall stop the
+    /// writing.
     pub fn write(
         &self,
         engine: &Engine,
         files: &[ObjectRef],
         store: &Store,
-        options: &WritePlanOptions<'_>,
+        options: &WriteOptions<'_>,
     ) -> Result<Vec<LineFailure>, Error> {
+        let piece = options.piece.unwrap_or(Piece::WHOLE);
+        let finished = options.journal.map(Journal::finished).transpose()?.unwrap_or_default();
+        let is_alone = options.piece.is_none() && options.journal.is_none() && self.first_new_file == 0;
+        let expected = if is_alone { Expected::Nothing } else { Expected::SamePlan };
         let tables = self.tables()?;
         let mut attributes = Map::new();
         attributes.insert("Conventions".to_owned(), json!("CF-1.11"));
         attributes.insert("source".to_owned(), json!("SEVIRI Level 1.5"));
-        let group = Group::create(store, "", ZarrFormat::V3, &attributes, Existing::Refuse)?;
-        self.write_coordinates(store)?;
+        create_group(store, "", &attributes, expected)?;
+        let making = Making { store, expected, is_first: piece.is_first() };
+        self.write_coordinates(&making)?;
         let arrays = self
             .variables
             .iter()
-            .map(|variable| self.create(variable, store))
+            .map(|variable| self.create(variable, &making))
             .collect::<Result<Vec<_>, _>>()?;
-        let failures = Work::new(self, engine, files, &arrays, &tables, options)?.run()?;
-        group.consolidate()?;
+        let mut failures = Vec::new();
+        let mut places = Vec::new();
+        let mut done = 0;
+        for place in self.places(piece) {
+            match finished.slabs.get(&(self.first_new_file + place)) {
+                Some(before) => {
+                    let file = self.files.get(place).map_or(0, |(number, _)| *number);
+                    failures.extend(before.iter().map(|failure| LineFailure { file, ..failure.clone() }));
+                    done += self.bands_of(place);
+                }
+                None => places.push(place),
+            }
+        }
+        let work = Work::new(self, engine, files, &arrays, &tables, options, &places)?;
+        failures.extend(work.run(done)?);
+        Group::open_in(store, "")?.consolidate()?;
+        failures.sort_by_key(|failure| (failure.file, failure.channel, failure.row));
         Ok(failures)
+    }
+
+    /// The places of a piece's files.
+    fn places(&self, piece: Piece) -> impl Iterator<Item = usize> + use<> {
+        let count = self.files.len();
+        (0..count).filter(move |place| piece.takes(*place, count))
+    }
+
+    fn bands_of(&self, place: usize) -> usize {
+        self.files.get(place).map_or(0, |(_, header)| bands(header).count())
     }
 
     /// What counts are, by file and channel.
@@ -111,20 +168,21 @@ struct Work<'a> {
     files: &'a [ObjectRef],
     arrays: &'a [VariableArrays],
     tables: &'a [Vec<Option<Vec<f32>>>],
-    options: &'a WritePlanOptions<'a>,
+    options: &'a WriteOptions<'a>,
     /// By the files' places: what of their records is read.
     parts: Vec<Parts>,
     jobs: Vec<Job>,
-    /// What describes the lines of files under way.
+    /// What is known of the lines of files under way.
     descriptions: Vec<Mutex<Descriptions>>,
     failures: Mutex<Vec<LineFailure>>,
     is_over: AtomicBool,
 }
 
-/// What describes the lines of one file, until all of its bands are written.
+/// What is known of the lines of one file, until all of its bands are written.
 struct Descriptions {
-    /// By variable: lines of each channel, row by row.
+    /// By variable: what describes the lines of each channel, row by row.
     lines: Vec<Vec<Option<Line>>>,
+    failures: Vec<LineFailure>,
     /// Bands to come.
     left: usize,
 }
@@ -144,7 +202,8 @@ impl<'a> Work<'a> {
         files: &'a [ObjectRef],
         arrays: &'a [VariableArrays],
         tables: &'a [Vec<Option<Vec<f32>>>],
-        options: &'a WritePlanOptions<'a>,
+        options: &'a WriteOptions<'a>,
+        places: &[usize],
     ) -> Result<Work<'a>, Error> {
         let channels: Vec<Channel> =
             conversion.variables.iter().flat_map(|variable| variable.channels.iter().copied()).collect();
@@ -154,11 +213,12 @@ impl<'a> Work<'a> {
             there.sort();
             Parts::new(header, &there)
         });
-        let jobs = headers()
-            .enumerate()
-            .flat_map(|(place, header)| bands(header).map(move |lines| Job { place, lines }));
-        let descriptions = headers()
-            .map(|header| Mutex::new(Descriptions { lines: Vec::new(), left: bands(header).count() }));
+        let jobs = places.iter().filter_map(|place| Some((*place, &conversion.files.get(*place)?.1)));
+        let jobs = jobs.flat_map(|(place, header)| bands(header).map(move |lines| Job { place, lines }));
+        let descriptions = headers().map(|header| {
+            let left = bands(header).count();
+            Mutex::new(Descriptions { lines: Vec::new(), failures: Vec::new(), left })
+        });
         Ok(Work {
             conversion,
             engine,
@@ -174,8 +234,12 @@ impl<'a> Work<'a> {
         })
     }
 
-    fn run(self) -> Result<Vec<LineFailure>, Error> {
-        let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    /// Does what is left, where so many bands are done.
+    fn run(self, before: usize) -> Result<Vec<LineFailure>, Error> {
+        let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(before));
+        if let (Some(progress), true) = (self.options.progress, before != 0) {
+            progress(before);
+        }
         let first_error: Mutex<Option<Error>> = Mutex::default();
         let take = || {
             let mut room = Room::default();
@@ -204,9 +268,7 @@ impl<'a> Work<'a> {
         if let Some(error) = first_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }
-        let mut failures = self.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
-        failures.sort_by_key(|failure| (failure.file, failure.channel, failure.row));
-        Ok(failures)
+        Ok(self.failures.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Reads, unpacks and writes a band; the last one of a file writes what describes its lines as well.
@@ -255,7 +317,7 @@ impl<'a> Work<'a> {
             let pixels = memory_len(u64::from(rows.end - rows.start) * u64::from(grid.columns))?;
             room.counts.resize(pixels, 0);
             let lines = band.unpack((header, parts), target.channel, rows.clone(), &mut room.counts)?;
-            self.keep(target, &rows, grid.rows, lines);
+            self.keep(target, &rows, grid.rows, lines)?;
             let Some(arrays) = self.arrays.get(target.variable) else { continue };
             let bytes: &[u8] = match self.table(target) {
                 None => bytemuck::cast_slice(&room.counts),
@@ -276,15 +338,26 @@ impl<'a> Work<'a> {
     }
 
     /// Keeps what describes rows, and which of them are damaged.
-    fn keep(&self, target: &Target, rows: &Range<u32>, of: u32, lines: Vec<Result<Line, Damage>>) {
-        let Some(descriptions) = self.descriptions.get(target.place) else { return };
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt` for the first damaged one, where that shall stop the writing.
+    fn keep(
+        &self,
+        target: &Target,
+        rows: &Range<u32>,
+        of: u32,
+        lines: Vec<Result<Line, Damage>>,
+    ) -> Result<(), Error> {
+        let Some(descriptions) = self.descriptions.get(target.place) else { return Ok(()) };
         let file = self.conversion.files.get(target.place).map_or(0, |(number, _)| *number);
         let mut descriptions = locked(descriptions);
         if descriptions.lines.is_empty() {
             descriptions.lines = self.conversion.variables.iter().map(|_| Vec::new()).collect();
         }
         let channels = self.conversion.variables.get(target.variable).map_or(0, |one| one.channels.len());
-        let Some(kept) = descriptions.lines.get_mut(target.variable) else { return };
+        let Descriptions { lines: all, failures, .. } = &mut *descriptions;
+        let Some(kept) = all.get_mut(target.variable) else { return Ok(()) };
         kept.resize(channels * of as usize, None);
         for (row, line) in rows.clone().zip(lines) {
             match line {
@@ -293,31 +366,34 @@ impl<'a> Work<'a> {
                         *slot = Some(line);
                     }
                 }
-                Err(damage) => {
-                    let failure = LineFailure { file, channel: target.channel, row, damage };
-                    locked(&self.failures).push(failure);
+                Err(damage) if self.options.on_failure == OnFailure::Stop => {
+                    let name = self.files.get(file).map_or("", |file| &*file.key);
+                    let what = format!("row {row} of {}: {damage}", target.channel.name());
+                    return Err(Error::corrupt(what).with_object(name));
                 }
+                Err(damage) => failures.push(LineFailure { file, channel: target.channel, row, damage }),
             }
         }
+        Ok(())
     }
 
-    /// Writes what describes a file's lines, where this was its last band.
+    /// Writes what describes a file's lines, and says in the journal that it is done, where this was its last band.
     fn end_band(&self, place: usize) -> Result<(), Error> {
         let Some(descriptions) = self.descriptions.get(place) else { return Ok(()) };
-        let lines = {
+        let (lines, mut failures) = {
             let mut descriptions = locked(descriptions);
             descriptions.left = descriptions.left.saturating_sub(1);
             if descriptions.left != 0 {
                 return Ok(());
             }
-            std::mem::take(&mut descriptions.lines)
+            (std::mem::take(&mut descriptions.lines), std::mem::take(&mut descriptions.failures))
         };
+        let time = self.conversion.first_new_file + place;
         for (arrays, lines) in self.arrays.iter().zip(lines) {
             if lines.is_empty() {
                 continue;
             }
-            let time = i64::try_from(place).unwrap_or(i64::MAX);
-            let selection = Selection::new(vec![AxisSelection::Index(time), AxisSelection::Ellipsis]);
+            let selection = Selection::new(vec![index(time), AxisSelection::Ellipsis]);
             let flags = |array: &Array, pick: fn(&Line) -> u8| {
                 let values: Vec<u8> = lines.iter().map(|line| line.as_ref().map_or(NO_LINE, pick)).collect();
                 array.write(&selection, &values)
@@ -332,13 +408,20 @@ impl<'a> Work<'a> {
                 .collect();
             arrays.lines.acquired.write(&selection, bytemuck::cast_slice(&times))?;
         }
+        failures.sort_by_key(|failure| (failure.channel, failure.row));
+        if let Some(journal) = self.options.journal {
+            // Told by its number in the plan: another run may be given the files in another order.
+            let told = |failure: &LineFailure| LineFailure { file: time, ..failure.clone() };
+            journal.finish(time, &failures.iter().map(told).collect::<Vec<_>>())?;
+        }
+        locked(&self.failures).append(&mut failures);
         Ok(())
     }
 }
 
 /// Where the pixels of a channel at one time go.
 struct Target {
-    /// The file's place, which is the time's.
+    /// The file's place among those of the conversion.
     place: usize,
     variable: usize,
     /// The channel's place in its variable.
@@ -348,10 +431,9 @@ struct Target {
 
 impl Target {
     fn selection(&self, rows: Option<Range<u32>>, conversion: &Conversion) -> Selection {
-        let index = |number: usize| AxisSelection::Index(i64::try_from(number).unwrap_or(i64::MAX));
         let has_channels =
             conversion.variables.get(self.variable).is_some_and(|variable: &Variable| !variable.is_hrv());
-        let mut axes = vec![index(self.place)];
+        let mut axes = vec![index(conversion.first_new_file + self.place)];
         if has_channels {
             axes.push(index(self.index));
         }
@@ -359,6 +441,10 @@ impl Target {
         axes.push(AxisSelection::Ellipsis);
         Selection::new(axes)
     }
+}
+
+fn index(number: usize) -> AxisSelection {
+    AxisSelection::Index(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -2,11 +2,15 @@
 
 use crate::corpus::object;
 use crate::nat::{DATA, file};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use swath_convert::nat::{Channel, Conversion, Header, LineFailure, Quantity};
-use swath_convert::{DamageKind, Error, ErrorKind, WritePlanOptions};
+use swath_convert::nat::{
+    Channel, Conversion, ConversionPlan, Header, Journal, LineFailure, Quantity, WriteOptions,
+};
+use swath_convert::{DamageKind, Error, ErrorKind, PlannedFile};
 use swath_ioengine::{Engine, MemoryMedium};
-use swath_zarr_front::{Array, ArrayData, Group, Selection, Store};
+use swath_zarr_front::{Array, ArrayData, DataType, Group, Selection, Store};
 
 fn planned(files: &[Vec<u8>], quantity: Quantity, channels: &[Channel]) -> Result<Conversion, Error> {
     let headers = files.iter().map(|bytes| Header::of_bytes(bytes)).collect::<Result<_, _>>()?;
@@ -17,7 +21,7 @@ fn written(
     files: &[Vec<u8>],
     quantity: Quantity,
     channels: &[Channel],
-    options: &WritePlanOptions<'_>,
+    options: &WriteOptions<'_>,
 ) -> Result<(Store, Vec<LineFailure>), Error> {
     let objects: Vec<_> = files.iter().map(|bytes| object(bytes.clone())).collect();
     let store = Store::memory(&MemoryMedium::new());
@@ -58,7 +62,7 @@ fn files_are_written_along_time() {
     let count = |number: usize| {
         done.fetch_max(number, Ordering::Relaxed);
     };
-    let options = WritePlanOptions { progress: Some(&count), ..WritePlanOptions::default() };
+    let options = WriteOptions { progress: Some(&count), ..WriteOptions::default() };
     let (store, failures) = written(&files, Quantity::Counts, &[], &options).unwrap();
     assert_eq!(done.into_inner(), 2);
     assert_eq!(failures.len(), 1);
@@ -110,7 +114,7 @@ fn files_are_written_along_time() {
 #[test]
 fn calibrated_channels_are_grouped_by_their_units() {
     let files = [file("part")];
-    let options = WritePlanOptions::default();
+    let options = WriteOptions::default();
     let (store, _) = written(&files, Quantity::ReflectanceOrTemperature, &[], &options).unwrap();
     let header = Header::of_bytes(&files[0]).unwrap();
     let shapes = ["reflectance", "brightness_temperature", "reflectance_hrv"]
@@ -132,7 +136,7 @@ fn calibrated_channels_are_grouped_by_their_units() {
 #[test]
 fn windows_of_the_whole_width_are_placed() {
     let files = [file("split")];
-    let (store, failures) = written(&files, Quantity::Counts, &[], &WritePlanOptions::default()).unwrap();
+    let (store, failures) = written(&files, Quantity::Counts, &[], &WriteOptions::default()).unwrap();
     assert_eq!(failures, []);
     let found = read(&store, "counts_hrv");
     assert_eq!(found.shape(), [1, 9, 11_136]);
@@ -149,7 +153,7 @@ fn windows_of_the_whole_width_are_placed() {
 fn truncated_files_are_written_as_far_as_they_go() {
     let whole = file("part");
     let cut = whole[..DATA + 3 * (3 * 90 + 3 * 135) + 100].to_vec();
-    let (store, failures) = written(&[cut], Quantity::Counts, &[], &WritePlanOptions::default()).unwrap();
+    let (store, failures) = written(&[cut], Quantity::Counts, &[], &WriteOptions::default()).unwrap();
     // Five of eight records are not whole, each with three channels and three lines of the broad one.
     assert_eq!(failures.len(), 5 * 6);
     assert!(failures.iter().all(|failure| failure.damage.kind == DamageKind::Truncated));
@@ -174,7 +178,124 @@ fn what_makes_no_one_group_is_refused() {
     assert!(told(&[file("old")], &[Channel::Hrv]).contains("no file has the channel HRV"));
     assert!(told(&[], &[]).contains("no files"));
     let stop = || true;
-    let options = WritePlanOptions { interrupt: Some(&stop), ..WritePlanOptions::default() };
+    let options = WriteOptions { interrupt: Some(&stop), ..WriteOptions::default() };
     let error = written(&[file("part")], Quantity::Counts, &[], &options).map(|_| ()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);
+}
+
+/// Files a quarter of an hour apart, the third of them with a damaged line.
+fn quarters(count: usize) -> Vec<Vec<u8>> {
+    let mut files = vec![file("part")];
+    while files.len() < count {
+        files.push(later(files[files.len() - 1].clone()));
+    }
+    if let Some(third) = files.get_mut(2) {
+        let at = DATA + 3 * 90 + 3 * 135 + 2 * 90 + 18;
+        third[at..at + 4].fill(0);
+    }
+    files
+}
+
+/// What plans know files by.
+fn names(count: usize) -> Vec<PlannedFile> {
+    let named = |number: usize| PlannedFile { name: format!("{number}.nat"), ..PlannedFile::default() };
+    (0..count).map(named).collect()
+}
+
+/// All that is in a store, by names.
+fn contents(store: &Store) -> BTreeMap<String, Vec<u8>> {
+    let names = Group::open_in(store, "").unwrap().names().unwrap();
+    let bytes = |name: &String| match Array::open_in(store, name).unwrap() {
+        array if matches!(array.data_type(), DataType::String) => {
+            let texts = array.read_variable(&Selection::all()).unwrap();
+            texts.strings().unwrap().join(" ").into_bytes()
+        }
+        array => array.read(&Selection::all()).unwrap().as_bytes().to_vec(),
+    };
+    names.iter().map(|name| (name.clone(), bytes(name))).collect()
+}
+
+#[test]
+fn interrupted_conversions_go_on() {
+    let files = quarters(6);
+    let objects: Vec<_> = files.iter().map(|bytes| object(bytes.clone())).collect();
+    let (whole, failures) = written(&files, Quantity::Counts, &[], &WriteOptions::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("journal");
+    let conversion = planned(&files, Quantity::Counts, &[]).unwrap();
+    let plan = ConversionPlan::of(&conversion, &names(6)).unwrap();
+    let journal = Journal::create(&place, &plan).unwrap();
+    let store = Store::memory(&MemoryMedium::new());
+    let done = AtomicUsize::new(0);
+    let count = |number: usize| {
+        done.fetch_max(number, Ordering::Relaxed);
+    };
+    let stop = || 2 <= done.load(Ordering::Relaxed);
+    let options = WriteOptions {
+        progress: Some(&count),
+        interrupt: Some(&stop),
+        journal: Some(&journal),
+        ..WriteOptions::default()
+    };
+    let error = conversion.write(&Engine::global(), &objects, &store, &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    let (journal, again) = Journal::open(&place).unwrap();
+    assert_eq!(again, plan);
+    let finished = journal.finished().unwrap();
+    assert!((2..6).contains(&finished.slabs.len()) && !plan.is_finished(&finished), "{finished:?}");
+    let headers = files.iter().map(|bytes| Header::of_bytes(bytes).unwrap()).collect();
+    let conversion = Conversion::of_plan(&again, headers).unwrap();
+    let options = WriteOptions { journal: Some(&journal), ..WriteOptions::default() };
+    let told = conversion.write(&Engine::global(), &objects, &store, &options).unwrap();
+    assert_eq!(told, failures);
+    assert!(plan.is_finished(&journal.finished().unwrap()));
+    assert_eq!(contents(&store), contents(&whole));
+    // Once more: nothing is left to do, and what was damaged is told again.
+    let told = conversion.write(&Engine::global(), &[], &store, &options).unwrap();
+    assert_eq!(told, failures);
+}
+
+#[test]
+fn new_images_join_behind_the_others() {
+    let files = quarters(5);
+    let (whole, _) = written(&files, Quantity::Radiance, &[], &WriteOptions::default()).unwrap();
+    let (store, _) = written(&files[..2], Quantity::Radiance, &[], &WriteOptions::default()).unwrap();
+    let conversion = planned(&files[..2], Quantity::Radiance, &[]).unwrap();
+    let plan = ConversionPlan::of(&conversion, &names(2)).unwrap();
+    // In whichever order.
+    let headers = [4, 2, 3].map(|number: usize| Header::of_bytes(&files[number]).unwrap()).to_vec();
+    let new = [4, 2, 3].map(|number: usize| names(5)[number].clone());
+    let objects = [4, 2, 3].map(|number: usize| object(files[number].clone()));
+    let (plan, conversion) = plan.extended(headers, &new).unwrap();
+    let order: Vec<&str> = plan.files.iter().map(|image| image.file.name.as_str()).collect();
+    assert_eq!(order, ["0.nat", "1.nat", "2.nat", "3.nat", "4.nat"]);
+    assert_eq!(ConversionPlan::from_json(plan.to_json().unwrap()).unwrap(), plan);
+    let failures = conversion.write(&Engine::global(), &objects, &store, &WriteOptions::default()).unwrap();
+    assert_eq!(failures.iter().map(|failure| failure.file).collect::<Vec<_>>(), [1]);
+    assert_eq!(contents(&store), contents(&whole));
+    let other = Header::of_bytes(&file("old")).unwrap();
+    let error = plan.extended(vec![other], &[PlannedFile::default()]).unwrap_err();
+    assert!(error.message().contains("than those of the store"), "{error}");
+}
+
+#[test]
+fn plans_that_contradict_themselves_are_refused() {
+    let files = quarters(2);
+    let plan = ConversionPlan::of(&planned(&files, Quantity::Counts, &[]).unwrap(), &names(2)).unwrap();
+    let sound = plan.to_json().unwrap();
+    let changes: [(&str, Value); 5] = [
+        ("format", json!("swath convert plan 1")),
+        ("first_new_file", json!(2)),
+        ("channels", json!(["IR_108", "VIS006"])),
+        ("channels", json!(["IR_109"])),
+        ("files", json!([sound["files"][1], sound["files"][0]])),
+    ];
+    for (key, value) in changes {
+        let mut changed = sound.clone();
+        changed[key] = value;
+        let error = ConversionPlan::from_json(changed).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{key}: {error}");
+    }
+    let swapped = [1, 0].map(|number: usize| Header::of_bytes(&files[number]).unwrap()).to_vec();
+    assert!(Conversion::of_plan(&plan, swapped).is_err());
 }
