@@ -4,10 +4,11 @@
 VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 ZARR_SUITE_VENV := .tools/zarr-suite/venv
+SATPY_VENV := .tools/satpy/venv
 WHEEL_CRATES := ioengine codecs zarr-front convert swath bindings-py
 WHEEL_SOURCES := Cargo.toml Cargo.lock $(shell find $(WHEEL_CRATES:%=crates/%) -type f \
 	-not -path '*/tests/*' -not -path '*/target/*' \
-	\( -name '*.rs' -o -name '*.c' -o -name '*.h' -o -name '*.py' -o -name '*.pyi' -o -name 'py.typed' -o -name '*.toml' \))
+	\( -name '*.rs' -o -name '*.c' -o -name '*.h' -o -name '*.py' -o -name '*.pyi' -o -name 'py.typed' -o -name '*.tsv' -o -name '*.toml' \))
 WHEEL_FOLDER := target/wheels
 PYTHON_SOURCES := crates/bindings-py crates/convert demo benches docs/examples
 PYTHON_PEERS := tensorstore zarr_python zarrs_python zarrista
@@ -27,8 +28,8 @@ MATURIN := $(VENV_PYTHON) -m maturin build --quiet --locked --release \
 	--manifest-path crates/bindings-py/Cargo.toml --interpreter $(VENV_PYTHON)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-seviri test test-rust test-python test-cloud test-zarr test-zarr-full test-xarray test-train test-convert test-full lint check-windows fuzz-smoke fuzz-full wheel sdist bench bench-quick bench-prepare bench-readers \
-	bench-cloud bench-cloud-quick bench-cloud-readers bench-writing bench-rechunk bench-converting bench-hooks bench-training bench-grib bench-grib-readers bench-convert \
+.PHONY: help demo demo-seviri test test-rust test-python test-cloud test-zarr test-zarr-full test-xarray test-train test-convert test-nat test-full lint check-windows fuzz-smoke fuzz-full wheel sdist bench bench-quick bench-prepare bench-readers \
+	bench-cloud bench-cloud-quick bench-cloud-readers bench-writing bench-rechunk bench-converting bench-hooks bench-training bench-grib bench-grib-readers bench-convert bench-nat \
 	instructions instructions-update clean
 
 help: ## list the targets
@@ -62,6 +63,10 @@ test-convert: $(VENV)/.convert-requirements ## conversions of the shared GRIB fi
 	cargo build --locked -p swath-cli
 	$(VENV_PYTHON) crates/convert/tests/python/compare_cfgrib.py target/debug/swath \
 		$$(find "$${SWATH_TEST_DATA:-../shared/data}" -path '*/grib*/*' -type f ! -name '*.idx' ! -name '*Milton*' | sort)
+
+test-nat: $(SATPY_VENV)/.requirements ## conversions of whole SEVIRI images against satpy and GDAL (installs satpy)
+	cargo build --release --locked -p swath-cli
+	$(SATPY_VENV)/bin/python -m pytest crates/convert/tests/nat
 
 test-cloud: ## every test of cloud reads, against every server (installs the Azure emulator: needs npm)
 	scripts/install-azurite
@@ -164,6 +169,11 @@ bench-convert: bench-grib-readers ## race converters of 2 GB of GRIB to Zarr, wr
 	cargo build --release --locked -p swath-cli
 	$(VENV_PYTHON) -m benches.grib.conversion $(BENCH_FLAGS)
 
+bench-nat: $(VENV)/.dev-requirements $(SATPY_VENV)/.requirements ## race a whole SEVIRI image to Zarr against its floor and satpy, write docs/performance-nat.md
+	cargo build --release --locked -p swath-cli
+	cargo build --release --locked -p swath-convert --example nat_floor
+	$(VENV_PYTHON) -m benches.nat --satpy $(SATPY_VENV)/bin/python $(BENCH_FLAGS)
+
 bench-grib-readers: $(VENV)/.dev-requirements $(GRIB_PEERS:%=benches/grib/peers/%/.venv/.requirements)
 	cargo build --release --locked --manifest-path benches/grib/reader/Cargo.toml --target-dir benches/grib/reader/target
 
@@ -212,6 +222,11 @@ $(VENV)/.wheel: $(VENV)/.demo-requirements $(WHEEL_SOURCES)
 	rm -f $(WHEEL_FOLDER)/swath-*.whl
 	$(MATURIN) --out $(WHEEL_FOLDER)
 	$(PIP) install --force-reinstall --no-deps $(WHEEL_FOLDER)/swath-*.whl
+	@touch $@
+
+$(SATPY_VENV)/.requirements: python/requirements-satpy.txt
+	scripts/make-venv $(SATPY_VENV)
+	$(SATPY_VENV)/bin/python -m pip --disable-pip-version-check --quiet install -r python/requirements-satpy.txt
 	@touch $@
 
 # zarr-python's tests need other versions of their tools than ours.
