@@ -92,6 +92,9 @@ fn names(file: &Hdf5File, group: &Group) -> Result<Vec<String>, ReaderError> {
 fn names_of_symbols(group: &Group, table: &SymbolTableMessage) -> Result<Vec<String>, ReaderError> {
     let (storage, offset_size, length_size) = (group.storage(), group.offset_size(), group.length_size());
     let heap = LocalHeap::parse_at_storage(storage, table.heap_address, offset_size, length_size)?;
+    let len = usize::try_from(heap.data_segment_size).unwrap_or(usize::MAX);
+    let segment = storage.read_range(heap.data_segment_address, len)?;
+    let heap = LocalHeap { data_segment_address: 0, ..heap };
     let leaves = collect_btree_v1_leaves_storage(
         storage,
         table.btree_address,
@@ -110,7 +113,7 @@ fn names_of_symbols(group: &Group, table: &SymbolTableMessage) -> Result<Vec<Str
         let node = storage.read_range(address, NODE_HEAD_BYTES + symbols * symbol_bytes)?;
         let node = SymbolTableNode::parse(&mut Cursor::new(node.as_ref()), offset_size, length_size)?;
         for symbol in &node.entries {
-            names.push(heap.get_string_storage(symbol.link_name_offset, storage)?);
+            names.push(heap.get_string(symbol.link_name_offset, segment.as_ref())?);
         }
     }
     Ok(names)
