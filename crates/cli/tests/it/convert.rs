@@ -246,7 +246,7 @@ fn references_to_grib_files_are_read_as_what_is_converted() {
     let place = folder.path();
     std::fs::create_dir(place.join("in")).unwrap();
     put(place, "in/a.grib2", [message(24, 1), message(48, 1)].concat());
-    put(place, "in/b.grib2", [message(24, 2), b"GRIB\0\0\0\x02".to_vec()].concat());
+    put(place, "in/b.grib2", [message(24, 2), message(48, 2)[..100].to_vec()].concat());
     let told = run(place, &["convert", "references", "in/a.grib2", "in/b.grib2", "all.json"]).found();
     assert!(told.contains("in/b.grib2: ") && told.ends_with("7 arrays, 3 chunks\n"), "{told}");
     run(place, &["convert", "in/a.grib2", "in/b.grib2", "written"]).found();
@@ -256,12 +256,13 @@ fn references_to_grib_files_are_read_as_what_is_converted() {
         ["references.npy", "written.npy"].map(|name| std::fs::read(place.join(name)).unwrap());
     assert!(found == wanted && 64 < found.len());
     let info = run(place, &["info", "all.json/t", "--json"]).json();
-    assert!(info.to_string().contains("grib"), "{info}");
+    assert!(info.to_string().contains("\"t\""), "{info}");
     // Messages are only read: a copy has other codecs.
     run(place, &["copy", "all.json", "copied", "--zarr-format", "3", "--codec", "zstd"]).text();
     run(place, &["read", "copied/t", "...", "-o", "copied.npy"]).text();
     assert!(std::fs::read(place.join("copied.npy")).unwrap() == wanted);
-    assert!(run(place, &["copy", "all.json", "same"]).error(1).contains("no GRIB messages"));
+    let refused = run(place, &["copy", "all.json", "same"]);
+    assert!(refused.code == Some(1) && refused.stderr.contains("no GRIB messages"), "{refused:?}");
     let named = |name: &str, key: &str| {
         let set: Value = serde_json::from_slice(&std::fs::read(place.join(name)).unwrap()).unwrap();
         set["refs"][key][0].as_str().unwrap().to_owned()
@@ -269,7 +270,7 @@ fn references_to_grib_files_are_read_as_what_is_converted() {
     assert_eq!(named("all.json", "t/0.0.0.0"), place.join("in/a.grib2").to_str().unwrap());
     // What is named below the set's folder may be moved with it.
     let told = run(place, &["convert", "references", "--relative", "in/a.grib2", "in/a.json"]).text();
-    assert_eq!(told, "6 arrays, 2 chunks\n");
+    assert_eq!(told, "7 arrays, 2 chunks\n");
     assert_eq!(named("in/a.json", "t/0.0.0"), "a.grib2");
     std::fs::rename(place.join("in"), place.join("moved")).unwrap();
     run(place, &["read", "moved/a.json/t", "0", "-o", "one.npy"]).text();
