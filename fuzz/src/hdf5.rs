@@ -1,6 +1,6 @@
 //! HDF5 files: what is listed of them, and what their chunks hold behind the filters that the list names.
 
-use crate::nodes;
+use crate::{keep_few_open, nodes};
 use hdf5_reader::checksum::jenkins_lookup3;
 use serde_json::{Value, json};
 use std::sync::OnceLock;
@@ -42,6 +42,7 @@ const BLOCK_BYTES_MAX: usize = 4096;
 ///
 /// Where the list is no reference set, or a chunk cannot be read for a reason of our own.
 pub fn list_and_read(bytes: &[u8]) {
+    keep_few_open();
     let Some((first, rest)) = bytes.split_first() else { return };
     let file = match usize::from(first & 0x7f) {
         0 => rest.to_vec(),

@@ -1,5 +1,6 @@
 //! Files in EUMETSAT's native format: what their headers say, and what is read of their lines.
 
+use crate::keep_few_open;
 use swath_convert::nat::{Channel, Conversion, Header, Quantity, Region, WriteOptions};
 use swath_ioengine::{Engine, MemoryMedium, ObjectRef};
 use swath_zarr_front::Store;
@@ -26,6 +27,7 @@ const PIXELS_MAX: u64 = 1 << 18;
 /// Where counts have more than ten bits, a damaged row holds something, a part differs from the whole, or what was read cannot
 /// be written.
 pub fn read_parts(bytes: &[u8]) {
+    keep_few_open();
     let Some(file) = expanded(bytes) else { return };
     let Ok(header) = Header::of_bytes(&file) else { return };
     let memory = MemoryMedium::new();
