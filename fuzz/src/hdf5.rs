@@ -59,7 +59,7 @@ pub fn list_and_read(bytes: &[u8]) {
     memory.put("a.h5", file.clone());
     let Ok(references) = hdf5_references(&Engine::global(), &memory.object("a.h5"), None) else { return };
     // What lies in the file is put into the document, so that it is read from there.
-    let mut document = references.to_json("a.h5");
+    let mut document = references.to_json(&["a.h5"]).expect("a name for the file");
     let keys = document["refs"].as_object_mut().expect("a reference set");
     let mut left = CHUNK_BYTES_MAX;
     keys.retain(|_, value| {
