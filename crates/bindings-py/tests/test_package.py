@@ -95,7 +95,7 @@ swath._swath._reopen
 swath._swath._reopen_url
 swath.convert.fields.pyarrow
 swath.train.tensors.torch
-swath\.(convert\.\w+|fsspec|io|options|train\.\w+|xarray\.\w+|zarr\.\w+)\.[A-Z]\w+
+swath\.(convert\.\w+|fsspec|grib|io|options|train\.\w+|xarray\.\w+|zarr\.\w+)\.[A-Z]\w+
 swath.train.ahead.Crew.__type_params__
 swath.train.ahead.Flight.__type_params__
 """
@@ -112,7 +112,7 @@ def test_stubs_fit_the_module(tmp_path):
 
 
 # What pyright knows no type of: subclasses of what fsspec brings untyped, attributes within these packages.
-UNTYPED = ("swath.fsspec.", "swath.xarray.", "swath.zarr.")
+UNTYPED = ("swath.fsspec.", "swath.grib.", "swath.xarray.", "swath.zarr.")
 
 
 def test_pyright_knows_the_types(tmp_path):
