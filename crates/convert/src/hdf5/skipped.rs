@@ -41,7 +41,7 @@ impl Skipped {
         }
         let len = memory_len(entry.size).map_err(|error| error.to_string())?;
         let stored = file.storage().read_range(entry.address, len).map_err(|error| error.to_string())?;
-        let rest: Vec<&Value> = codecs.get(first..).unwrap_or_default().iter().flatten().collect();
+        let rest: Vec<Value> = codecs.get(first..).unwrap_or_default().iter().flatten().map(quick).collect();
         let document = json!({
             "zarr_format": 2, "shape": [len], "chunks": [len], "dtype": "|u1", "compressor": null, "filters": rest,
             "fill_value": null, "order": "C",
@@ -53,5 +53,34 @@ impl Skipped {
             .map_err(|error| error.to_string())?
             .pop()
             .ok_or_else(|| "a chunk that was not encoded".to_owned())
+    }
+}
+
+/// A codec that takes the least time and memory to encode, and is decoded by what the array names: what its writer found not worth
+/// filtering is not worth more, and a file may ask for gigabytes.
+fn quick(codec: &Value) -> Value {
+    let mut codec = codec.clone();
+    for effort in ["level", "clevel"] {
+        if let Some(effort) = codec.get_mut(effort) {
+            *effort = json!(1);
+        }
+    }
+    codec
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_effort_is_taken_over_from_a_file() {
+        assert_eq!(quick(&json!({"id": "zstd", "level": 22})), json!({"id": "zstd", "level": 1}));
+        let blosc =
+            |level| json!({"id": "blosc", "cname": "zstd", "clevel": level, "shuffle": 1, "blocksize": 0});
+        assert_eq!(quick(&blosc(9)), blosc(1));
+        assert_eq!(
+            quick(&json!({"id": "shuffle", "elementsize": 4})),
+            json!({"id": "shuffle", "elementsize": 4})
+        );
     }
 }
