@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from itertools import count, islice
+from time import monotonic
 from weakref import WeakSet
 
 from swath._swath import Landing, Turns
@@ -16,11 +17,16 @@ from swath.errors import InvalidError
 # Threads that wait for storage cost little. Those of work that does not wait share the cores.
 THREADS_MAX = 32
 
-# Whoever takes a result that was there goes on with it in less than this, and lets go of the last one. Each
-# tensor of torch's that is let go of gives the GIL away, and has to wait where another thread takes it; and
-# reads want the cores. A step that has the GIL lets a read be planned only where it ends: what was planned
-# then is read once the next step has begun.
-HELD_BACK_S = 0.001
+# Whoever takes a result that was there goes on with it in less than this, and lets go of the last one: each
+# tensor of torch's that is let go of gives the GIL away, and has to wait where another thread takes it.
+TURN_HELD_BACK_S = 0.001
+
+# Reads want the cores. Of a step that has the GIL a read is planned as soon as it gives that up, which may be
+# milliseconds before it ends and the next batch is asked for.
+READ_HELD_BACK_S = 0.010
+
+# But nothing waits for longer than this share of a step: a loop of short ones needs its batches sooner.
+STEP_SHARE = 0.1
 
 _numbers = count()
 
@@ -108,14 +114,14 @@ class Crew[T, R]:
         if os.getpid() != self._owner:
             raise InvalidError("wanted batches in the process that began to read them, found a fork")
 
-    def add(self, items: Iterable[T], held_back_s: float = 0.0) -> list[Flight[R]]:
-        """Begin to work on items in so many seconds, and to read each so long after it was planned."""
+    def add(self, items: Iterable[T], bearable_s: float = 0.0) -> list[Flight[R]]:
+        """Begin to work on items, and to read what was planned, each up to so many seconds later."""
         flights = []
         for item in items:
-            flight = Flight[R](held_back_s)
+            flight = Flight[R](min(READ_HELD_BACK_S, bearable_s))
             self._waiting.append((item, flight))
             flights.append(flight)
-        if not self._turns.give(len(flights), held_back_s):
+        if not self._turns.give(len(flights), min(TURN_HELD_BACK_S, bearable_s)):
             raise InvalidError("wanted batches before Python ends, found it ending")
         while len(self._threads) < min(len(flights), self._size):
             self._start()
@@ -177,8 +183,8 @@ def ahead[T, R](work: Callable[[T, Flight[R] | None], R], items: Iterable[T], de
 
     An error of `work` is raised where its result would have come. Whoever stops early waits for what is under
     way. With a depth of 0 there is no thread, and each item is worked on as it is asked for. What was given
-    is not held here. Where a result was there when it was asked for, the next item is begun a millisecond
-    later: until then no thread of these wants the GIL or a core.
+    is not held here. Where a result was there when it was asked for, the next item is begun a little later,
+    and read later still: until then no thread of these wants the GIL, or a core.
 
     Raises
     ------
@@ -192,13 +198,16 @@ def ahead[T, R](work: Callable[[T, Flight[R] | None], R], items: Iterable[T], de
     crew = Crew[T, R](work, min(depth, THREADS_MAX))
     try:
         pending = deque(crew.add(islice(left, depth)))
+        step_s = 0.0
         while pending:
             crew.check()
             flight = pending.popleft()
-            held_back_s = HELD_BACK_S if flight.is_there else 0.0
+            bearable_s = STEP_SHARE * step_s if flight.is_there else 0.0
             done = [flight.result()]
             del flight
-            pending.extend(crew.add(islice(left, 1), held_back_s))
+            pending.extend(crew.add(islice(left, 1), bearable_s))
+            given_s = monotonic()
             yield done.pop()
+            step_s = monotonic() - given_s
     finally:
         crew.end()
