@@ -128,12 +128,12 @@ impl Projection {
         match self {
             Projection::Lambert(cone) => {
                 let (sign, down) = (cone.n.signum(), cone.origin - y);
-                let t = (sign * x.hypot(down) / cone.scale).powf(1.0 / cone.n);
+                let t = (sign * length(x, down) / cone.scale).powf(1.0 / cone.n);
                 let angle = if x == 0.0 && down == 0.0 { 0.0 } else { (sign * x).atan2(sign * down) };
                 place(cone.earth.latitude(t), angle / cone.n + cone.middle)
             }
             Projection::Polar(polar) => {
-                let t = x.hypot(y) / polar.scale;
+                let t = length(x, y) / polar.scale;
                 let angle = if t == 0.0 { 0.0 } else { x.atan2(-polar.sign * y) };
                 place(polar.sign * polar.earth.latitude(t), angle + polar.middle)
             }
@@ -220,7 +220,7 @@ impl View {
         }
         let range = (ahead - root.sqrt()) / stretch;
         let (s1, s2, s3) = (height - range * cos_x * cos_y, range * sin_x * cos_y, range * sin_y);
-        let latitude = (flattening * s3 / s1.hypot(s2)).atan();
+        let latitude = (flattening * s3 / length(s1, s2)).atan();
         place(latitude, (s2 / s1).atan() + self.longitude.to_radians())
     }
 }
@@ -247,6 +247,11 @@ fn place(latitude: f64, longitude: f64) -> Place {
 /// The same angle within half a turn.
 fn half_turn(angle: f64) -> f64 {
     (angle + 4.0 * FRAC_PI_4).rem_euclid(8.0 * FRAC_PI_4) - 4.0 * FRAC_PI_4
+}
+
+/// The length of a vector whose squares are far from the bounds of numbers. `f64::hypot` asks for glibc 2.35.
+fn length(x: f64, y: f64) -> f64 {
+    (x * x + y * y).sqrt()
 }
 
 #[cfg(test)]
