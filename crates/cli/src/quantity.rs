@@ -1,34 +1,7 @@
 //! Numbers as people read them.
 
 use std::time::Duration;
-
-/// `1.23 GB`; powers of 1000.
-pub(crate) fn bytes(count: u64) -> String {
-    let mut value = count as f64;
-    let units = ["kB", "MB", "GB", "TB", "PB", "EB"];
-    let mut unit = "B";
-    for next in units {
-        if value < 999.5 {
-            break;
-        }
-        value /= 1000.0;
-        unit = next;
-    }
-    if unit == "B" { format!("{count} B") } else { format!("{} {unit}", significant(value)) }
-}
-
-/// `1,234,567`.
-pub(crate) fn count(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (position, digit) in digits.chars().enumerate() {
-        if position != 0 && (digits.len() - position).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub(crate) use swath::convert::quantity::{bytes, count, plural, shape};
 
 /// Three significant digits, without an exponent from 0.001 up: `0.0123`, `1.23`, `123`, `12,345`.
 pub(crate) fn significant(value: f64) -> String {
@@ -64,19 +37,6 @@ pub(crate) fn duration(duration: Duration) -> String {
     }
 }
 
-/// A shape as Python writes it: `()`, `(4,)`, `(4, 10)`.
-pub(crate) fn shape(extents: &[u64]) -> String {
-    match extents {
-        [only] => format!("({only},)"),
-        _ => format!("({})", extents.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
-    }
-}
-
-/// `1 array`, `2 arrays`.
-pub(crate) fn plural(number: u64, noun: &str) -> String {
-    format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
-}
-
 /// `text`, or as many of its characters as fit `characters_max` with an ellipsis.
 pub(crate) fn abbreviated(text: &str, characters_max: usize) -> String {
     if text.chars().count() <= characters_max {
@@ -89,17 +49,6 @@ pub(crate) fn abbreviated(text: &str, characters_max: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bytes_have_three_significant_digits() {
-        let cases =
-            [(0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (999_499, "999 kB"), (999_500, "1.00 MB")];
-        for (value, text) in cases {
-            assert_eq!(bytes(value), text);
-        }
-        assert_eq!(bytes(100_000_000_000_000), "100 TB");
-        assert_eq!(bytes(u64::MAX), "18.4 EB");
-    }
 
     #[test]
     fn numbers_are_grouped_and_rounded() {

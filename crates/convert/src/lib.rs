@@ -37,6 +37,7 @@ pub mod nat;
 mod nodes;
 mod parameters;
 mod piece;
+pub mod quantity;
 mod references;
 mod scan;
 mod unpack;

@@ -1,7 +1,9 @@
 //! A plan as text.
 
 use super::plan::{Hypercube, Plan, Variable};
+use crate::quantity::{bytes, count, plural, shape};
 use std::fmt;
+use swath_ioengine::storage_len;
 
 /// Bytes of a value.
 const ELEMENT: u64 = 4;
@@ -35,11 +37,11 @@ impl fmt::Display for Plan {
         write!(
             out,
             "{}, {}, {}, {} before compression in up to {} objects",
-            plural(self.groups.len(), "group"),
-            plural(variables, "variable"),
-            plural(self.fields(), "field"),
+            plural(storage_len(self.groups.len()), "group"),
+            plural(storage_len(variables), "variable"),
+            plural(storage_len(self.fields()), "field"),
             bytes(values.saturating_mul(ELEMENT)),
-            grouped(objects)
+            count(objects)
         )
     }
 }
@@ -55,70 +57,13 @@ fn line(group: &Hypercube, variable: &Variable) -> String {
     }
     match variable.cells.iter().filter(|cell| cell.is_none()).count() {
         0 => line,
-        gaps => line + &format!(", {}", plural(gaps, "gap")),
-    }
-}
-
-/// A shape as Python writes it.
-fn shape(extents: &[u64]) -> String {
-    match extents {
-        [only] => format!("({only},)"),
-        _ => format!("({})", extents.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
-    }
-}
-
-/// `1 field`, `2 fields`.
-fn plural(number: usize, noun: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{ending}", grouped(swath_ioengine::storage_len(number)))
-}
-
-/// `1,234,567`.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (position, digit) in digits.chars().enumerate() {
-        if position != 0 && (digits.len() - position).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// `1.23 GB`: three digits, powers of 1000.
-fn bytes(count: u64) -> String {
-    let (mut value, mut unit) = (count as f64, "B");
-    for next in ["kB", "MB", "GB", "TB", "PB", "EB"] {
-        if value < 999.5 {
-            break;
-        }
-        (value, unit) = (value / 1000.0, next);
-    }
-    match value {
-        _ if unit == "B" => format!("{count} B"),
-        _ if value < 9.995 => format!("{value:.2} {unit}"),
-        _ if value < 99.95 => format!("{value:.1} {unit}"),
-        _ => format!("{value:.0} {unit}"),
+        gaps => line + &format!(", {}", plural(storage_len(gaps), "gap")),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_as_people_read_them() {
-        let cases =
-            [(0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (999_499, "999 kB"), (999_500, "1.00 MB")];
-        for (value, text) in cases {
-            assert_eq!(bytes(value), text);
-        }
-        assert_eq!((bytes(12_340_000_000), bytes(u64::MAX)), ("12.3 GB".to_owned(), "18.4 EB".to_owned()));
-        assert_eq!([grouped(0), grouped(999), grouped(1_234_567)], ["0", "999", "1,234,567"]);
-        assert_eq!([shape(&[]), shape(&[4]), shape(&[4, 10])], ["()", "(4,)", "(4, 10)"]);
-        assert_eq!([plural(1, "gap"), plural(2, "gap")], ["1 gap", "2 gaps"]);
-    }
 
     #[test]
     fn a_plan_of_nothing_is_a_line() {
