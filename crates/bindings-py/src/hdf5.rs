@@ -6,33 +6,20 @@ use crate::logs::reported;
 use crate::raw_ranges::objects_of;
 use crate::remote::TextOptions;
 use pyo3::prelude::*;
-use std::ffi::OsStr;
 use std::path::Path;
-use swath::convert::{PlannedFile, References, hdf5_references};
+use swath::convert::{PlannedFile, References, hdf5_file_in, hdf5_references};
 use swath::ioengine::Engine;
 use swath::{CloudOptions, Error, Objects, ReferenceTargets, Store};
 
 /// Stands before the path or URL of such a file.
 pub(crate) const PREFIX: &str = "hdf5";
 
-/// What such files are called.
-const NAMES: [&str; 5] = ["h5", "hdf5", "he5", "nc", "nc4"];
-
 /// The file that a path or a URL leads into, and the place within it; `None` where it leads into none.
 pub(crate) fn file_of(text: &str) -> Option<(&str, &str)> {
     if text.contains("::") || text.contains(['?', '#']) {
         return None;
     }
-    let ends = text.match_indices('/').map(|(end, _)| end).chain([text.len()]);
-    let parts = ends.filter_map(|end| Some((text.get(..end)?, text.get(end..)?.trim_matches('/'))));
-    let is_there = |file: &str| text.contains("://") || Path::new(file).is_file();
-    let mut files = parts.filter(|(file, _)| is_named(file) && is_there(file));
-    files.next()
-}
-
-fn is_named(file: &str) -> bool {
-    let extension = Path::new(file).extension().and_then(OsStr::to_str);
-    extension.is_some_and(|extension| NAMES.iter().any(|name| extension.eq_ignore_ascii_case(name)))
+    hdf5_file_in(text, |file| text.contains("://") || Path::new(file).is_file())
 }
 
 /// What of a file cannot be read: where it is, and why.

@@ -1,7 +1,7 @@
 //! `swath convert references FILES... TARGET`: Zarr of GRIB and HDF5 files without a copy.
 
 use crate::convert::scanned;
-use crate::convert_write::{name_of, print_damages, print_unplanned};
+use crate::convert_write::{Files, name_of, print_damages, print_unplanned};
 use crate::hdf5;
 use crate::interrupt::Interrupt;
 use crate::place::{Place, UrlArguments};
@@ -9,8 +9,8 @@ use crate::verdict::Verdict;
 use anyhow::{Context, bail};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use swath::convert::{Plan, PlanOptions, PlannedFile, References, Source};
-use swath::ioengine::{ObjectRef, storage_len};
+use swath::convert::{Plan, PlanOptions, References, Source, is_hdf5_name};
+use swath::ioengine::storage_len;
 
 /// The arguments of `swath convert references`.
 #[derive(clap::Args)]
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &ReferencesArguments, out: &mut impl Write) -> anyh
     let (target, files) = arguments.paths.split_last().context("wanted files and a target")?;
     let (references, damages) = match files {
         [file] if hdf5::is_one(file, &Place::new(file, &arguments.url)?)? => (of_hdf5(arguments, file)?, 0),
-        _ if files.iter().any(|file| hdf5::is_named(file)) => {
+        _ if files.iter().any(|file| is_hdf5_name(file)) => {
             bail!("HDF5 and NetCDF files are listed one by one: swath convert references FILE TARGET")
         }
         _ => of_grib(arguments, files, out)?,
@@ -62,14 +62,9 @@ fn of_grib(
     out: &mut impl Write,
 ) -> anyhow::Result<(References, u64)> {
     let interrupt = Interrupt::install()?;
-    let objects = arguments.url.objects()?;
-    let names: Vec<String> = files.iter().map(|file| name_of(file)).collect();
-    let opened = names.iter().map(|name| objects.open(name)).collect::<Result<Vec<ObjectRef>, _>>()?;
-    let found = scanned(&opened, &interrupt)?;
-    let (sources, damages) = Source::of(found);
+    let Files { planned: planned_files, objects } = Files::open(&arguments.url, files)?;
+    let (sources, damages) = Source::of(scanned(&objects, &interrupt)?);
     print_damages(&damages, files, out)?;
-    let planned_files = names.iter().zip(&opened).map(|(name, object)| PlannedFile::of(name, object));
-    let planned_files = planned_files.collect::<Result<Vec<_>, _>>()?;
     let options = PlanOptions { kept_dimensions: arguments.keep.clone(), ..PlanOptions::default() };
     let planned = Plan::of(planned_files, &sources, &options)?;
     print_unplanned(&planned.unplanned, &sources, files, out)?;

@@ -3,7 +3,6 @@
 use crate::convert::scanned;
 use crate::convert_nat::{self, NatArguments};
 use crate::convert_options::{LayoutArguments, journal_folder, parse_piece};
-use crate::hdf5;
 use crate::interrupt::Interrupt;
 use crate::place::{Place, UrlArguments};
 use crate::progress::{Progress, Unit};
@@ -17,7 +16,7 @@ use swath::Store;
 use swath::convert::nat::ConversionPlan;
 use swath::convert::{
     Damage, Failure, Journal, OnFailure, Piece, Plan, PlanOptions, PlannedFile, Source, Unplanned,
-    WritePlanOptions, journal_document,
+    WritePlanOptions, is_hdf5_name, journal_document,
 };
 use swath::ioengine::{Engine, ObjectRef, storage_len};
 
@@ -76,13 +75,13 @@ fn convert(
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> anyhow::Result<Verdict> {
-    if files.iter().any(|file| hdf5::is_named(file)) {
+    if files.iter().any(|file| is_hdf5_name(file)) {
         bail!(
             "HDF5 and NetCDF files are copied, one by one: swath copy FILE TARGET --zarr-format 3 [--chunks --shards --codec]"
         );
     }
     if convert_nat::is_for(files)? {
-        let files = Files::open(arguments, files)?;
+        let files = Files::open(&arguments.url, files)?;
         return convert_nat::convert(arguments, files, target, interrupt, out);
     }
     let (plan, opened, damages) = planned(arguments, files, &arguments.layout.options(), interrupt, out)?;
@@ -109,7 +108,7 @@ fn planned(
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> anyhow::Result<(Plan, Vec<ObjectRef>, u64)> {
-    let Files { planned: planned_files, objects: opened } = Files::open(arguments, files)?;
+    let Files { planned: planned_files, objects: opened } = Files::open(&arguments.url, files)?;
     let (sources, found) = Source::of(scanned(&opened, interrupt)?);
     let mut damages = storage_len(found.len());
     print_damages(&found, files, out)?;
@@ -159,7 +158,7 @@ fn append(
     out: &mut impl Write,
 ) -> anyhow::Result<Verdict> {
     if convert_nat::is_for(files)? {
-        let files = Files::open(arguments, files)?;
+        let files = Files::open(&arguments.url, files)?;
         return convert_nat::append(arguments, files, target, interrupt, out);
     }
     let (place, folder) = target_and_journal(arguments, target)?;
@@ -271,17 +270,13 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    fn open(arguments: &WriteArguments, files: &[PathBuf]) -> anyhow::Result<Files> {
+    pub(crate) fn open(url: &UrlArguments, files: &[PathBuf]) -> anyhow::Result<Files> {
         let names: Vec<String> = files.iter().map(|file| name_of(file)).collect();
-        let objects = open(arguments, &names)?;
+        let objects = url.objects()?;
+        let objects = names.iter().map(|name| objects.open(name)).collect::<Result<Vec<_>, _>>()?;
         let planned = names.iter().zip(&objects).map(|(name, object)| PlannedFile::of(name, object));
         Ok(Files { planned: planned.collect::<Result<_, _>>()?, objects })
     }
-}
-
-fn open(arguments: &WriteArguments, names: &[String]) -> anyhow::Result<Vec<ObjectRef>> {
-    let objects = arguments.url.objects()?;
-    Ok(names.iter().map(|name| objects.open(name)).collect::<Result<Vec<_>, _>>()?)
 }
 
 /// A file's name that holds in other folders too.

@@ -4,18 +4,9 @@ use crate::place::Place;
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use swath::convert::{References, hdf5_references};
+use swath::convert::{PlannedFile, References, hdf5_file_in, hdf5_references, is_hdf5_name};
 use swath::ioengine::{ByteRange, Engine, RangeRead, RunOptions, storage_len};
 use swath::{Objects, ReferenceTargets, Store};
-
-/// What such files are called.
-const NAMES: [&str; 5] = ["h5", "hdf5", "he5", "nc", "nc4"];
-
-/// Whether a file is one by its name.
-pub(crate) fn is_named(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|extension| NAMES.iter().any(|name| extension.eq_ignore_ascii_case(name)))
-}
 
 /// What such files begin with, as a rule: some have bytes of others before it.
 const SIGNATURE: &[u8] = b"\x89HDF\r\n\x1a\n";
@@ -26,7 +17,7 @@ const SIGNATURE: &[u8] = b"\x89HDF\r\n\x1a\n";
 ///
 /// Those of opening and reading it.
 pub(crate) fn is_one(path: &Path, place: &Place) -> anyhow::Result<bool> {
-    if is_named(path) {
+    if is_hdf5_name(path) {
         return Ok(true);
     }
     let object = Objects::new(targets(place)).open(&path.display().to_string())?;
@@ -49,12 +40,9 @@ pub(crate) fn file_of(place: &Place) -> Option<(String, String)> {
         Place::Url(url, ..) if url.contains(['?', '#']) => return None,
         Place::Url(url, ..) => url,
     };
-    let within = |end: usize| text.get(end..).unwrap_or_default().trim_matches('/').to_owned();
-    let ends = text.match_indices('/').map(|(end, _)| end).chain([text.len()]);
-    ends.filter_map(|end| Some((text.get(..end)?, within(end)))).find_map(|(file, within)| {
-        let is_there = matches!(place, Place::Url(..)) || Path::new(file).is_file();
-        (is_named(Path::new(file)) && is_there).then(|| (file.to_owned(), within))
-    })
+    let is_there = |file: &str| matches!(place, Place::Url(..)) || Path::new(file).is_file();
+    let (file, within) = hdf5_file_in(text, is_there)?;
+    Some((file.to_owned(), within.to_owned()))
 }
 
 /// What a file holds.
@@ -78,7 +66,7 @@ pub(crate) fn store(file: &str, place: &Place) -> anyhow::Result<Store> {
         // What is told beside a result must not end the command.
         drop(writeln!(std::io::stderr(), "{file}: left out: {}: {}", left.path, left.reason));
     }
-    let document = references.to_json(&[target(file)])?.to_string();
+    let document = references.to_json(&[PlannedFile::name_of(file)])?.to_string();
     Ok(Store::references(document.as_bytes(), targets(place), file)?)
 }
 
@@ -88,12 +76,4 @@ fn targets(place: &Place) -> ReferenceTargets {
         Place::Directory(_) => ReferenceTargets::new(),
         Place::Url(_, options, _) => ReferenceTargets::new().with_options(options.clone()),
     }
-}
-
-/// What references call a file: its absolute path, or its URL.
-pub(crate) fn target(file: &str) -> String {
-    if file.contains("://") {
-        return file.to_owned();
-    }
-    std::path::absolute(file).map_or_else(|_| file.to_owned(), |path| path.display().to_string())
 }

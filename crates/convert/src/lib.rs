@@ -28,6 +28,7 @@
 mod assemble;
 mod codec;
 mod coordinates;
+mod document;
 mod error;
 mod grib;
 #[cfg(feature = "hdf5")]
@@ -55,7 +56,7 @@ pub use grib::{
     Projected, Rotation, ScanningMode, SpaceView, Spacing, Span, Step, Surface, TimeUnit, Walk,
 };
 #[cfg(feature = "hdf5")]
-pub use hdf5::{Interrupt, hdf5_references};
+pub use hdf5::{Interrupt, hdf5_file_in, hdf5_references, is_hdf5_name};
 pub use journal::{Journal as JournalOf, Journaled, journal_document};
 pub use piece::Piece;
 pub use references::{LeftOut, References};

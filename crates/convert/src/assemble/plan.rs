@@ -2,7 +2,7 @@
 
 use super::coordinate::Coordinate;
 use crate::journal::Journaled;
-use crate::{Error, ErrorKind, Grid};
+use crate::{Error, ErrorKind, Grid, document};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -124,12 +124,7 @@ impl Plan {
     ///
     /// `Internal` where it cannot be written so.
     pub fn to_json(&self) -> Result<Value, Error> {
-        let mut plan = serde_json::to_value(self)
-            .map_err(|error| Error::new(ErrorKind::Internal, format!("a plan as JSON: {error}")))?;
-        if let Some(plan) = plan.as_object_mut() {
-            plan.shift_insert(0, "format".to_owned(), Value::from(FORMAT));
-        }
-        Ok(plan)
+        document::to_json(self, FORMAT)
     }
 
     /// A plan from JSON, looked over: what it names is there, and its shapes agree.
@@ -138,15 +133,7 @@ impl Plan {
     ///
     /// `Invalid` where it is no plan.
     pub fn from_json(value: Value) -> Result<Plan, Error> {
-        if value.get("format").and_then(Value::as_str) != Some(FORMAT) {
-            let found = value.get("format").cloned().unwrap_or_default();
-            return Err(Error::new(
-                ErrorKind::Invalid,
-                format!("wanted a plan of format {FORMAT:?}, found {found}"),
-            ));
-        }
-        let plan: Plan = serde_json::from_value(value)
-            .map_err(|error| Error::new(ErrorKind::Invalid, format!("no plan: {error}")))?;
+        let plan: Plan = document::from_json(value, FORMAT)?;
         match plan.groups.iter().find_map(|group| group.contradiction(&plan)) {
             None => Ok(plan),
             Some(message) => Err(Error::new(ErrorKind::Invalid, format!("no plan: {message}"))),

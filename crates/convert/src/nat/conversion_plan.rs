@@ -9,7 +9,7 @@ use super::header::Header;
 use super::moment::Moment;
 use super::write::LineFailure;
 use crate::journal::Journaled;
-use crate::{Error, ErrorKind, PlannedFile};
+use crate::{Error, ErrorKind, PlannedFile, document};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -164,18 +164,13 @@ impl ConversionPlan {
     ///
     /// `Internal` where it cannot be written so.
     pub fn to_json(&self) -> Result<Value, Error> {
-        let mut plan = serde_json::to_value(self)
-            .map_err(|error| Error::new(ErrorKind::Internal, format!("a plan as JSON: {error}")))?;
-        if let Some(plan) = plan.as_object_mut() {
-            plan.shift_insert(0, "format".to_owned(), Value::from(FORMAT));
-        }
-        Ok(plan)
+        document::to_json(self, FORMAT)
     }
 
     /// Whether JSON says that it is such a plan.
     #[must_use]
     pub fn is_one(value: &Value) -> bool {
-        value.get("format").and_then(Value::as_str) == Some(FORMAT)
+        document::is_of(value, FORMAT)
     }
 
     /// A plan from JSON, looked over.
@@ -185,12 +180,7 @@ impl ConversionPlan {
     /// `Invalid` where it is no plan.
     pub fn from_json(value: Value) -> Result<ConversionPlan, Error> {
         let invalid = |what: String| Error::new(ErrorKind::Invalid, what);
-        if !ConversionPlan::is_one(&value) {
-            let found = value.get("format").cloned().unwrap_or_default();
-            return Err(invalid(format!("wanted a plan of format {FORMAT:?}, found {found}")));
-        }
-        let plan: ConversionPlan =
-            serde_json::from_value(value).map_err(|error| invalid(format!("no plan: {error}")))?;
+        let plan: ConversionPlan = document::from_json(value, FORMAT)?;
         let is_after = |pair: &[PlannedImage]| matches!(pair, [one, next] if one.time < next.time);
         if !plan.files.windows(2).all(is_after) {
             return Err(invalid("no plan: its images are not one behind the other".to_owned()));
