@@ -23,7 +23,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    fn of(kind: ErrorKind) -> Class {
+    pub(crate) fn of(kind: ErrorKind) -> Class {
         match kind {
             ErrorKind::NotFound => Class::NotFound,
             ErrorKind::OutOfBounds => Class::OutOfBounds,

@@ -5,7 +5,7 @@ use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArray};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use swath::codecs::NumberType;
-use swath::convert::{Error, ErrorKind, GribCodec, Sample};
+use swath::convert::{Error, GribCodec, Sample};
 
 /// Decode a chunk by a codec's metadata entry in JSON, into an array of one axis.
 #[pyfunction]
@@ -54,11 +54,6 @@ fn decoded<'py, T: Sample + Element>(
 }
 
 fn raised(py: Python<'_>, found: &Error) -> PyErr {
-    let class = match found.kind() {
-        ErrorKind::Invalid => Class::Invalid,
-        ErrorKind::Unsupported => Class::Unsupported,
-        ErrorKind::Corrupt => Class::Corrupt,
-        _ => Class::Internal,
-    };
+    let class = Class::of(swath::Error::from(found.clone()).kind());
     error(py, class, found.message(), NAME)
 }
