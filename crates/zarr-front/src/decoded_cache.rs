@@ -75,13 +75,13 @@ impl DecodedCache {
     /// Chunks that were taken from it so far, in this process.
     #[must_use]
     pub fn hits(&self) -> u64 {
-        self.here().chunks.get().map_or(0, |chunks| chunks.hits.load(Ordering::Relaxed))
+        self.here().chunks.get().map_or(0, |chunks| chunks.counts.hits.load(Ordering::Relaxed))
     }
 
     /// Chunks that were decoded so far, in this process, by reads of arrays that it was given to.
     #[must_use]
     pub fn misses(&self) -> u64 {
-        self.here().chunks.get().map_or(0, |chunks| chunks.misses.load(Ordering::Relaxed))
+        self.here().chunks.get().map_or(0, |chunks| chunks.counts.misses.load(Ordering::Relaxed))
     }
 
     /// Whether both are one cache.
@@ -209,13 +209,13 @@ impl DecodedChunks {
     /// Counts chunks that were placed without decoding them.
     #[inline]
     pub(crate) fn count_hits(&self, chunks: usize) {
-        self.chunks.hits.fetch_add(storage_len(chunks), Ordering::Relaxed);
+        self.chunks.counts.hits.fetch_add(storage_len(chunks), Ordering::Relaxed);
     }
 
     /// Counts a chunk that is decoded.
     #[inline]
     pub(crate) fn count_miss(&self) {
-        self.chunks.misses.fetch_add(1, Ordering::Relaxed);
+        self.chunks.counts.misses.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Whether to keep a chunk that was read. Of large ones that others must leave for, some only: memory that was not
@@ -261,13 +261,20 @@ struct Chunks {
     are_few: bool,
     /// Chunks that found such a table full.
     refused: AtomicU64,
-    hits: AtomicU64,
-    misses: AtomicU64,
+    counts: Counts,
     /// The largest entry that the table of chunks takes.
     entry_bytes_max: u64,
     next: AtomicU64,
     /// Held to give a number, so that two lanes that want one for the same thing agree.
     numbering: Mutex<()>,
+}
+
+/// Chunks that were found and that were not. Every lane writes these, and only reads the tables: they have cache lines of their own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Counts {
+    hits: AtomicU64,
+    misses: AtomicU64,
 }
 
 /// The version of an object that chunks are kept of.
@@ -318,8 +325,7 @@ impl Chunks {
             objects: table(names, storage_len(NAMES_EXPECTED), 1, ObjectWeighter),
             are_few: expected < PART_CHUNKS_MIN,
             refused: AtomicU64::new(0),
-            hits: AtomicU64::new(0),
-            misses: AtomicU64::new(0),
+            counts: Counts::default(),
             entry_bytes_max: chunks.shard_capacity(),
             chunks,
             next: AtomicU64::new(0),
