@@ -150,6 +150,22 @@ def test_arrays_are_read_together(stored):
         assert raised.value.__notes__ == ["b"]
 
 
+def test_threads_that_cannot_be_started_are_told_of(monkeypatch):
+    """Those that were started before are ended, and what failed is what is raised."""
+    started, start = [], threading.Thread.start
+
+    def start_one(thread):
+        if thread.name.startswith("swath-train") and started:
+            raise RuntimeError("no more threads")
+        started.append(thread.name)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_one)
+    with pytest.raises(RuntimeError, match="no more threads"):
+        next(ahead(lambda number, flight: number, range(5), 3))
+    assert len(started) == 1 and not is_reading()
+
+
 def test_a_landing_ends_once():
     landing = Landing()
     landing.end()

@@ -142,8 +142,8 @@ class Crew[T, R]:
     def _start(self) -> None:
         told = (self._turns, self._waiting, self._work)
         thread = threading.Thread(target=_run, args=told, name=f"swath-train-{next(_numbers)}", daemon=False)
-        self._threads.append(thread)
         thread.start()
+        self._threads.append(thread)
 
 
 def _run[T, R](turns: Turns, waiting: deque[tuple[T, Flight[R]]], work: Callable[[T, Flight[R]], R]) -> None:
