@@ -1,12 +1,11 @@
 //! Bitmaps: which points have values.
 
-use super::place::FieldBytes;
 use super::sample::Sample;
 use crate::{Bitmap, Error, Field};
 
 /// The bits of the field's bitmap, where it has one.
-pub(super) fn of<'a>(field: &Field, bytes: &'a FieldBytes) -> Result<Option<&'a [u8]>, Error> {
-    match (field.bitmap, &bytes.bitmap) {
+pub(super) fn of<'a>(field: &Field, stored: Option<&'a [u8]>) -> Result<Option<&'a [u8]>, Error> {
+    match (field.bitmap, stored) {
         (Bitmap::None, _) => Ok(None),
         (Bitmap::Stored, Some(bits)) => Ok(Some(bits)),
         (Bitmap::Stored, None) => {

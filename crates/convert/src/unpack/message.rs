@@ -1,14 +1,14 @@
 //! The values of a field of a message that is in memory.
 
-use super::{FieldBytes, Sample, unpack};
+use super::{Sample, unpack_sections};
 use crate::coordinates::{GridLayout, layout, to_rows};
 use crate::{Error, Field, Grid, Span};
 
-/// Fills `target` with a field's values, in the order of the file, as [`unpack`] does. Places are from the beginning of `message`.
+/// Fills `target` with a field's values, in the order of the file, as [`unpack`](super::unpack) does. Places are from the beginning of `message`.
 ///
 /// # Errors
 ///
-/// Those of [`unpack`]; `Corrupt` where a section ends behind the message.
+/// Those of [`unpack`](super::unpack); `Corrupt` where a section ends behind the message.
 pub(crate) fn unpack_message<T: Sample>(
     field: &Field,
     message: &[u8],
@@ -17,12 +17,11 @@ pub(crate) fn unpack_message<T: Sample>(
     let part = |span: Span| {
         let start = swath_ioengine::memory_len(span.offset)?;
         let end = start.checked_add(swath_ioengine::memory_len(span.len)?);
-        let bytes = end.and_then(|end| message.get(start..end)).map(<[u8]>::to_vec);
+        let bytes = end.and_then(|end| message.get(start..end));
         bytes.ok_or_else(|| Error::corrupt("a section ends behind its message"))
     };
     let bitmap = field.place.bitmap.map(part).transpose()?;
-    let bytes = FieldBytes { bitmap, data: part(field.place.data)? };
-    unpack(field, &bytes, target)
+    unpack_sections(field, bitmap, part(field.place.data)?, target)
 }
 
 /// The same row by row, where the field's grid has rows. `room` is memory that is used again from one field to the next.

@@ -33,16 +33,26 @@ use scale::Scale;
 /// `Corrupt` where the bits are too few or contradict the field's packing, `Unsupported` for a packing that swath does not know,
 /// `Invalid` where `target` has not one element for each point. What `target` holds is then undefined.
 pub fn unpack<T: Sample>(field: &Field, bytes: &FieldBytes, target: &mut [T]) -> Result<(), Error> {
+    unpack_sections(field, bytes.bitmap.as_deref(), &bytes.data, target)
+}
+
+/// The same of a bitmap and packed values wherever they are.
+pub(crate) fn unpack_sections<T: Sample>(
+    field: &Field,
+    bitmap: Option<&[u8]>,
+    data: &[u8],
+    target: &mut [T],
+) -> Result<(), Error> {
     let points = swath_ioengine::memory_len(field.grid.points)?;
     if target.len() != points {
         let message = format!("a target of {} elements for a grid of {points} points", target.len());
         return Err(Error::new(crate::ErrorKind::Invalid, message));
     }
-    let bits = bitmap::of(field, bytes)?;
+    let bits = bitmap::of(field, bitmap)?;
     let present = bits.map_or(Ok(points), |bits| bitmap::count(bits, points))?;
     let values = target.get_mut(..present).unwrap_or_default();
-    unpack_all(field, &bytes.data, values)?;
-    if field.packing.kind == PackingKind::SecondOrder && second_order::is_boustrophedonic(&bytes.data) {
+    unpack_all(field, data, values)?;
+    if field.packing.kind == PackingKind::SecondOrder && second_order::is_boustrophedonic(data) {
         order::turn_rows(&field.grid, bits, values);
     }
     if let Some(bits) = bits {
