@@ -11,8 +11,9 @@ from benches.grib import contenders, race
 from benches.grib.cases import Decoding
 from benches.grib.contenders import Contender, Running
 from benches.grib.conversion.commands import bars
+from benches.grib.conversion.contenders import Converter
 from benches.grib.conversion.race import Row as Conversion
-from benches.grib.conversion.race import checksums, floor_seconds
+from benches.grib.conversion.race import checksums, convert, floor_seconds
 from benches.grib.race import Row
 from benches.grib.report import failures, page
 
@@ -91,6 +92,20 @@ def test_conversions_are_held_against_their_bars():
     found = bars({"floors": floors, "cores": 2}, rows)
     assert [passed for *_, passed in found] == [False, None, False]
     json.dumps(found)
+
+
+def test_a_journal_of_the_last_pass_is_no_reason(tmp_path):
+    path = tmp_path / "converts.py"
+    path.write_text(
+        "import pathlib, sys\n"
+        "for name in (sys.argv[2], sys.argv[2] + '.journal'):\n"
+        "    pathlib.Path(name).mkdir()\n"
+    )
+    row = Conversion("swath")
+    for _ in range(2):
+        one = Converter("swath", (sys.executable, str(path)))
+        convert(one, row, tmp_path / "x.grib", tmp_path / "converted.zarr")
+    assert (row.reason, len(row.seconds)) == ("", 2)
 
 
 def test_fields_count_whatever_the_order_of_dimensions(tmp_path):

@@ -58,10 +58,12 @@ def race(source: Path, folder: Path, passes: int) -> tuple[list[Row], list[dict[
                 continue
             target = folder / "converted.zarr"
             convert(one, row, source, target)
+            if row.reason and one.name == SWATH:
+                raise SystemExit(f"bench: {SWATH}: {row.reason}")
             if not row.reason and number + 1 == passes:
                 row.stored_bytes = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
                 fields[one.name] = checksums(target)
-            shutil.rmtree(target, ignore_errors=True)
+            remove(target)
     for name, found in fields.items():
         if found != fields.get(SWATH):
             rows[name].reason = "other values than swath's"
@@ -73,7 +75,7 @@ def convert(one: Converter, row: Row, source: Path, target: Path) -> None:
     if not one.is_here:
         row.reason = "not installed"
         return
-    shutil.rmtree(target, ignore_errors=True)
+    remove(target)
     # What others wrote must not be on its way to the device still.
     os.sync()
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
@@ -90,6 +92,12 @@ def convert(one: Converter, row: Row, source: Path, target: Path) -> None:
         return
     row.seconds.append(seconds)
     row.cpu_seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+
+def remove(target: Path) -> None:
+    """Remove what was converted, and the journal that swath keeps beside it."""
+    for made in (target, target.with_name(f"{target.name}.journal")):
+        shutil.rmtree(made, ignore_errors=True)
 
 
 def floor(source: Path, target: Path) -> dict[str, float]:
