@@ -132,7 +132,7 @@ fn run<T: Send>(
         };
         let empty_chunks = if access.stores_empty { EmptyChunks::Store } else { EmptyChunks::Omit };
         let (interrupt, progress) = (Some(&interrupt as &dyn Fn() -> bool), Some(&progress as _));
-        write(&WriteOptions { empty_chunks, interrupt, progress })
+        write(&WriteOptions { empty_chunks, interrupt, progress, ..WriteOptions::default() })
     });
     let Waited { done: written, signalled, section: _section } = waited.map_err(Failed::Signalled)?;
     let logged = pass_on(py);

@@ -95,6 +95,24 @@ impl Medium {
         written
     }
 
+    /// As [`put`](Medium::put), for much data that nobody reads soon: local files of a mebibyte and more are written past the page
+    /// cache (O_DIRECT) where the file system can do that and the medium's [`FileAccess`](crate::FileAccess) is `Probe` or `Direct`.
+    ///
+    /// # Errors
+    ///
+    /// As [`put`](Medium::put).
+    pub fn put_past_cache(
+        &self,
+        key: &str,
+        bytes: Bytes,
+        condition: &PutCondition,
+    ) -> Result<Option<Identity>, Error> {
+        let Medium::Local(medium) = self else { return self.put(key, bytes, condition) };
+        let written = medium.put_past_cache(key, bytes, condition);
+        note_write();
+        written
+    }
+
     /// Removes an object; nothing happens where there is none. Blocks.
     ///
     /// # Errors
@@ -259,6 +277,15 @@ pub trait LocalMedium: Send + Sync {
     fn list(&self, prefix: &str) -> Result<Vec<Entry>, Error>;
     /// See [`Medium::put`].
     fn put(&self, key: &str, bytes: Bytes, condition: &PutCondition) -> Result<Option<Identity>, Error>;
+    /// See [`Medium::put_past_cache`]; as `put` where there is no cache to pass.
+    fn put_past_cache(
+        &self,
+        key: &str,
+        bytes: Bytes,
+        condition: &PutCondition,
+    ) -> Result<Option<Identity>, Error> {
+        self.put(key, bytes, condition)
+    }
     /// See [`Medium::delete`].
     fn delete(&self, key: &str) -> Result<(), Error>;
     /// See [`Medium::delete_version`].

@@ -77,6 +77,24 @@ fn files_are_written_with_their_folders_and_removed() {
 }
 
 #[test]
+fn what_goes_past_the_page_cache_is_put_as_all_else() {
+    let folder = Folder::new();
+    let past = |bytes: &[u8], condition: &PutCondition| {
+        let written = folder.medium.put_past_cache("a/large", Bytes::copy_from_slice(bytes), condition);
+        written.map(Option::unwrap).map_err(|error| error.kind())
+    };
+    let (first, second) = (vec![1; (5 << 20) + 123], vec![2; 3 << 20]);
+    let version = past(&first, &PutCondition::Absent).unwrap();
+    assert!(folder.on_disk("a/large") == first);
+    assert_eq!(past(&second, &PutCondition::Absent), Err(ErrorKind::Changed));
+    assert!(folder.on_disk("a/large") == first);
+    assert_eq!(version, folder.identity("a/large"));
+    past(&second, &PutCondition::Matches(version)).unwrap();
+    assert!(folder.on_disk("a/large") == second);
+    assert_eq!(folder.names("a"), ["large"]);
+}
+
+#[test]
 fn conditions_hold_or_nothing_is_written() {
     let folder = Folder::new();
     let first = folder.put("a", b"1", &PutCondition::Absent).unwrap();

@@ -51,7 +51,7 @@ pub(super) fn change_document(
             None => document_bytes(&document),
         };
         let bytes = Bytes::from(bytes.map_err(named)?);
-        if replace(&object, bytes, Some(stored.as_ref())).map_err(named)? == Replaced::Done {
+        if replace(&object, bytes, Some(stored.as_ref()), false).map_err(named)? == Replaced::Done {
             return Ok(document);
         }
     }

@@ -166,7 +166,7 @@ pub(super) fn create_node(
         for (name, bytes) in before {
             put(&store.object(&join(path, name)), Bytes::from(bytes.clone()))?;
         }
-        replace(&store.object(&join(path, last)), Bytes::from(bytes.clone()), Some(None))
+        replace(&store.object(&join(path, last)), Bytes::from(bytes.clone()), Some(None), false)
     };
     match write().map_err(|error| store.named(error))? {
         Replaced::Done => Ok(()),
@@ -189,7 +189,7 @@ fn create_parents(store: &Store, path: &str, zarr_format: ZarrFormat) -> Result<
         let (documents, _) = group_documents(zarr_format, &Map::new(), &store.describe(parent))?;
         for (name, bytes) in documents {
             // Where somebody else made it meanwhile, that is as good.
-            replace(&store.object(&join(parent, name)), Bytes::from(bytes), Some(None))
+            replace(&store.object(&join(parent, name)), Bytes::from(bytes), Some(None), false)
                 .map_err(|error| store.named(error))?;
         }
     }

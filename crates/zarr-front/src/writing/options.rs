@@ -15,6 +15,9 @@ pub enum EmptyChunks {
 pub struct WriteOptions<'a> {
     /// What becomes of chunks that hold nothing but the fill value. In a v2 array without a fill value there are none.
     pub empty_chunks: EmptyChunks,
+    /// Whether chunks and shards are written past the page cache ([`Medium::put_past_cache`](swath_ioengine::Medium::put_past_cache)): of
+    /// much data that nobody reads soon.
+    pub past_cache: bool,
     /// Called on the calling thread between two objects; returning true ends the write, after which each object is either
     /// written whole or as it was.
     pub interrupt: Option<&'a dyn Fn() -> bool>,

@@ -73,18 +73,21 @@ pub(super) enum Replaced {
 }
 
 /// Writes an object where it still is what was read of it; whatever is there where nothing was read. Media that take no
-/// conditions are written to without one: of two writers at once the last one counts there.
+/// conditions are written to without one: of two writers at once the last one counts there. Past the page cache where that is
+/// wanted.
 pub(super) fn replace(
     object: &ObjectRef,
     bytes: Bytes,
     read: Option<Option<&Stored>>,
+    past_cache: bool,
 ) -> Result<Replaced, Error> {
     let condition = match read {
         None => PutCondition::Always,
         Some(None) => PutCondition::Absent,
         Some(Some(stored)) => stored.identity.clone().map_or(PutCondition::Always, PutCondition::Matches),
     };
-    match object.medium.put(&object.key, bytes.clone(), &condition) {
+    let write = if past_cache { Medium::put_past_cache } else { Medium::put };
+    match write(&object.medium, &object.key, bytes.clone(), &condition) {
         Ok(_) => Ok(Replaced::Done),
         Err(error) if error.kind() == EngineErrorKind::Changed => Ok(Replaced::Changed),
         Err(error) if error.kind() == EngineErrorKind::Unsupported && condition != PutCondition::Always => {

@@ -94,6 +94,7 @@ struct Write<'a> {
     layout: Option<ShardLayout>,
     objects: Objects,
     object_count: u64,
+    past_cache: bool,
     next: AtomicU64,
     is_over: AtomicBool,
     /// The most bytes of elements of any length, or of the object itself, that an object came to which was read before a part of it was
@@ -149,6 +150,7 @@ impl<'a> Write<'a> {
             layout: sharded.then(|| ShardLayout::new(&inner.compiled)).transpose()?,
             objects,
             object_count,
+            past_cache: options.past_cache,
             next: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
             kept_bytes: AtomicU64::new(0),
@@ -387,7 +389,7 @@ impl<'a> Write<'a> {
         encoders: &mut [ChunkEncoder<'_>],
     ) -> Result<Replaced, Error> {
         let bytes = Bytes::from(bytes);
-        let replaced = replace(object, bytes.clone(), read);
+        let replaced = replace(object, bytes.clone(), read, self.past_cache);
         if let Some(encoder) = encoders.first_mut() {
             encoder.reuse(bytes);
         }

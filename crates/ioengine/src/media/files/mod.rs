@@ -218,7 +218,18 @@ impl LocalMedium for Directory {
     }
 
     fn put(&self, key: &str, bytes: Bytes, condition: &PutCondition) -> Result<Option<Identity>, Error> {
-        replace::put(&self.descriptor, key, &bytes, condition).map(Some).map_err(|error| named(error, key))
+        let put = replace::put(&self.descriptor, key, &bytes, condition, &DirectUse::Never);
+        put.map(Some).map_err(|error| named(error, key))
+    }
+
+    fn put_past_cache(
+        &self,
+        key: &str,
+        bytes: Bytes,
+        condition: &PutCondition,
+    ) -> Result<Option<Identity>, Error> {
+        let put = replace::put(&self.descriptor, key, &bytes, condition, &self.direct);
+        put.map(Some).map_err(|error| named(error, key))
     }
 
     fn delete(&self, key: &str) -> Result<(), Error> {

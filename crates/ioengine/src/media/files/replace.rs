@@ -17,32 +17,35 @@
 //! which are there while somebody holds a lock of that name (`lock_file.rs`).
 
 use super::close::close;
+use super::direct::{DirectUse, write_start};
 use super::folder_lock::FolderLock;
 use super::open_file::{OpenFile, check_key, identity_of};
 use crate::media::folder_entries::{TEMPORARY, is_temporary};
 use crate::writing::check_condition;
-use crate::{Error, ErrorKind, Identity, PutCondition};
+use crate::{Error, ErrorKind, Identity, PutCondition, storage_len};
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// Writes `key` below `directory`, where it still is what `condition` wants.
+/// Writes `key` below `directory`, where it still is what `condition` wants; past the page cache where that is wanted.
 pub(super) fn put(
     directory: &OwnedFd,
     key: &str,
     bytes: &[u8],
     condition: &PutCondition,
+    past_cache: &DirectUse,
 ) -> Result<Identity, Error> {
     let (folder, name) = place_of(key).map_err(Error::from_io)?;
     if let PutCondition::Matches(_) = condition {
         check_version(directory, key, condition)?;
     }
     let folder = open_folder(directory, folder).map_err(Error::from_io)?;
-    let temporary = Temporary::write(&folder, bytes).map_err(Error::from_io)?;
+    let temporary = Temporary::write(&folder, bytes, past_cache).map_err(Error::from_io)?;
     let _alone = FolderLock::take(&folder).map_err(Error::from_io)?;
     match condition {
         PutCondition::Always => temporary.replace(name),
@@ -151,7 +154,7 @@ struct Temporary<'a> {
 }
 
 impl<'a> Temporary<'a> {
-    fn write(folder: &'a OwnedFd, bytes: &[u8]) -> io::Result<Temporary<'a>> {
+    fn write(folder: &'a OwnedFd, bytes: &[u8], past_cache: &DirectUse) -> io::Result<Temporary<'a>> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let mut is_taken = false;
@@ -170,7 +173,8 @@ impl<'a> Temporary<'a> {
                 opened => {
                     let mut temporary =
                         Temporary { folder, name, file: File::from(opened?), is_named: false };
-                    temporary.file.write_all(bytes)?;
+                    let written = write_start(&temporary.file, bytes, past_cache)?;
+                    temporary.file.write_all_at(&bytes[written..], storage_len(written))?;
                     temporary.flush()?;
                     return Ok(temporary);
                 }

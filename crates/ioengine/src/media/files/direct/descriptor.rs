@@ -12,7 +12,7 @@ pub(super) struct DirectDescriptor {
     alignment: Alignment,
 }
 
-/// What reads of one file with O_DIRECT must be multiples of, in bytes.
+/// What reads and writes of one file with O_DIRECT must be multiples of, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Alignment {
     offset: u32,
@@ -48,6 +48,11 @@ impl Alignment {
         } else {
             Err(unsupported("its blocks are too large"))
         }
+    }
+
+    /// What offsets and lengths are multiples of.
+    pub(super) fn block_bytes(self) -> usize {
+        usize::try_from(self.offset).unwrap_or(usize::MAX)
     }
 
     pub(super) fn blocks(self, cost: CostModel) -> Blocks {

@@ -1,4 +1,4 @@
-//! When and how a file is read past the page cache.
+//! When and how a file is read, or written, past the page cache.
 //!
 //! Such reads cost a fraction of the processor time of reads that fill the page cache, and bring more of the device's
 //! rate; but what they bring is not there the next time. Which files are read so is the rule in [`rule`], and what was
@@ -7,6 +7,7 @@
 mod data_set;
 mod descriptor;
 mod rule;
+mod writing;
 
 use super::mapped::now_ms;
 use super::open_file::OpenFile;
@@ -18,6 +19,7 @@ use descriptor::{Alignment, DirectDescriptor};
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+pub(super) use writing::write_start;
 
 /// Which files of a directory are read past the page cache.
 #[derive(Clone)]
