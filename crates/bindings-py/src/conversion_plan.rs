@@ -44,7 +44,7 @@ impl ConversionPlan {
         keep: Vec<String>,
     ) -> PyResult<(ConversionPlan, Bound<'py, PyList>)> {
         let layout = LayoutOptions { access: access_of(py, access)?, chunks, shards };
-        let compressors = Some(codec_of(py, codec)?);
+        let compressors = codec_of(py, codec)?;
         let options = PlanOptions { layout, compressors, mantissa_bits, kept_dimensions: keep };
         let (files, sources, damages) = scan.fields(py)?;
         let planned = py.detach(|| Plan::of(files, &sources, &options));
@@ -216,11 +216,12 @@ fn access_of(py: Python<'_>, name: &str) -> PyResult<Access> {
     }
 }
 
-/// Compressors by their words, or as metadata lists them.
-fn codec_of(py: Python<'_>, text: &str) -> PyResult<Vec<Value>> {
+/// Compressors by their words, or as metadata lists them; none for `auto`.
+fn codec_of(py: Python<'_>, text: &str) -> PyResult<Option<Vec<Value>>> {
     match serde_json::from_str(text) {
-        Ok(Value::Array(compressors)) => Ok(compressors),
-        _ => compressors(text).map_err(|failed| raised_by_conversion(py, &failed)),
+        Ok(Value::Array(compressors)) => Ok(Some(compressors)),
+        _ if text == "auto" => Ok(None),
+        _ => compressors(text).map(Some).map_err(|failed| raised_by_conversion(py, &failed)),
     }
 }
 

@@ -17,8 +17,9 @@ pub(crate) struct LayoutArguments {
     /// Elements of a shard in the same way, whole chunks; of dimensions that are not named a chunk, or all of the grid. Or none.
     #[arg(long, value_name = "NAME=EXTENT,...|none", value_parser = parse_shards)]
     shards: Option<ByName>,
-    /// The compressor: NAME or NAME:LEVEL of zstd, gzip, blosc (zstd with shuffle) or none.
-    #[arg(long, value_name = "CODEC", default_value = "zstd:3", value_parser = parse_codec)]
+    /// The compressor: NAME or NAME:LEVEL of zstd, gzip, blosc (zstd with shuffle) or none; or `auto`, for what suits the packing of
+    /// each variable.
+    #[arg(long, value_name = "CODEC", default_value = "auto", value_parser = parse_codec)]
     codec: Codec,
     /// Bits of the mantissa to keep of each value, of 23: others are rounded off, and values compress better. The relative error
     /// is at most 2^-(BITS+1).
@@ -29,13 +30,16 @@ pub(crate) struct LayoutArguments {
     keep: Vec<String>,
 }
 
+/// The word for compressors that suit.
+const AUTO: &str = "auto";
+
 /// Extents by the names of dimensions.
 #[derive(Clone, Debug)]
 struct ByName(Extents);
 
-/// A compressor as metadata lists it.
+/// Compressors as metadata lists them; `None` for those that suit.
 #[derive(Clone, Debug)]
-struct Codec(Vec<Value>);
+struct Codec(Option<Vec<Value>>);
 
 impl LayoutArguments {
     pub(crate) fn options(&self) -> PlanOptions {
@@ -46,7 +50,7 @@ impl LayoutArguments {
                 chunks: extents(&self.chunks),
                 shards: extents(&self.shards),
             },
-            compressors: Some(self.codec.0.clone()),
+            compressors: self.codec.0.clone(),
             mantissa_bits: self.mantissa_bits,
             kept_dimensions: self.keep.clone(),
         }
@@ -84,7 +88,10 @@ fn parse_shards(text: &str) -> Result<ByName, String> {
 }
 
 fn parse_codec(text: &str) -> Result<Codec, String> {
-    compressors(text).map(Codec).map_err(|error| error.message().to_owned())
+    if text == AUTO {
+        return Ok(Codec(None));
+    }
+    compressors(text).map(|found| Codec(Some(found))).map_err(|error| error.message().to_owned())
 }
 
 /// `3/8`: the third of eight pieces.
@@ -121,7 +128,8 @@ mod tests {
         assert_eq!(extents, [("time".to_owned(), 24), ("level".to_owned(), 0)]);
         assert!(parse_extents("24").is_err() && parse_extents("time=0").is_err());
         assert!(parse_codec("zstd:fast").is_err() && parse_codec("lzma").is_err());
-        assert_eq!(parse_codec("gzip:9").unwrap().0[0]["configuration"]["level"], 9);
+        assert_eq!(parse_codec("gzip:9").unwrap().0.unwrap()[0]["configuration"]["level"], 9);
+        assert!(parse_codec("auto").unwrap().0.is_none());
         let beside = journal_folder(None, Some(&PathBuf::from("a.zarr")));
         assert_eq!(beside, Some(PathBuf::from("a.zarr.journal")));
     }

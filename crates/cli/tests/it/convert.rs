@@ -109,7 +109,12 @@ fn a_file_becomes_a_group() {
     later[hours] = 48;
     std::fs::write(folder.path().join("a.grib"), [one(), later].concat()).unwrap();
     let plan = run(folder.path(), &["convert", "--plan", "a.grib", "a.zarr"]).text();
-    assert!(plan.starts_with("t (step 2, latitude 2, longitude 3) float32, chunks (1, 2, 3)\n"), "{plan}");
+    assert!(
+        plan.starts_with(
+            "t (step 2, latitude 2, longitude 3) float32, chunks (1, 2, 3), codec blosc (zstd, bitshuffle)\n"
+        ),
+        "{plan}"
+    );
     assert!(plan.contains("isobaricInhPa = 500\n") && !folder.path().join("a.zarr").exists(), "{plan}");
     assert!(
         plan.ends_with("1 group, 1 variable, 2 fields, 48 B before compression in up to 2 objects\n"),

@@ -67,7 +67,7 @@ fn create_variable(
     let mut builder = ArrayBuilder::new(&shape, DataType::Float32)
         .chunk_shape(&variable.chunks)
         .fill_value(missing)
-        .compressors(plan.compressors.iter().cloned())
+        .compressors(variable.compressors.iter().cloned())
         .attributes(attributes)
         .dimension_names(group.dimension_names(variable).into_iter().map(Some));
     if let Some(shards) = &variable.shards {

@@ -19,8 +19,6 @@ pub struct Plan {
     pub first_new_file: usize,
     /// The hypercubes.
     pub groups: Vec<Hypercube>,
-    /// Compressors of the values, as Zarr v3's metadata lists them.
-    pub compressors: Vec<Value>,
     /// Bits of the mantissa that are kept of each value; all 23 where it is `None`.
     pub mantissa_bits: Option<u8>,
 }
@@ -77,6 +75,8 @@ pub struct Variable {
     /// Elements of a shard, where there are shards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shards: Option<Vec<u64>>,
+    /// Compressors of its chunks, as Zarr v3's metadata lists them.
+    pub compressors: Vec<Value>,
     /// The field of each cell, the last dimension running fastest; `None` for a gap.
     pub cells: Vec<Option<FieldPlace>>,
 }

@@ -1,6 +1,7 @@
 //! A plan, worked out from fields alone.
 
 use super::cell::{AXES, Cell, Kind, LEVEL, STEP, TIME};
+use super::compressors::suited;
 use super::coordinate::{Coordinate, axis_name, is_decreasing};
 use super::group::{Cube, Series};
 use super::layout::{LayoutOptions, is_called};
@@ -25,7 +26,8 @@ pub struct Source {
 pub struct PlanOptions {
     /// Chunks and shards.
     pub layout: LayoutOptions,
-    /// Compressors as Zarr v3's metadata lists them; zstd of level 3 where it is `None`.
+    /// Compressors as Zarr v3's metadata lists them. Where it is `None`, those that suit how the fields of a variable were packed: zstd behind
+    /// a bitshuffle where they have ten bits or more that a power of two scales, or mantissas are rounded; else zstd of level 3.
     pub compressors: Option<Vec<Value>>,
     /// Bits of the mantissa to keep, of 23: the rest is rounded off, which compresses better. All where it is `None`.
     pub mantissa_bits: Option<u8>,
@@ -75,10 +77,7 @@ impl Plan {
         let groups = cubes.iter().zip(paths).map(|(cube, path)| hypercube(cube, path, sources, options));
         let groups = groups.collect::<Result<Vec<_>, Error>>()?;
         known_names(&options.layout, &groups)?;
-        let zstd = || vec![json!({ "name": "zstd", "configuration": { "level": 3, "checksum": false } })];
-        let compressors = options.compressors.clone().unwrap_or_else(zstd);
-        let plan =
-            Plan { files, first_new_file: 0, groups, compressors, mantissa_bits: options.mantissa_bits };
+        let plan = Plan { files, first_new_file: 0, groups, mantissa_bits: options.mantissa_bits };
         Ok(Planned { plan, unplanned })
     }
 }
@@ -281,6 +280,7 @@ fn variable(
         dimensions,
         chunks: Vec::new(),
         shards: None,
+        compressors: Vec::new(),
         cells: cells.collect(),
     };
     let (shape, names) = (group.shape(&made), group.dimension_names(&made));
@@ -289,6 +289,11 @@ fn variable(
         .layout
         .of(&names, &shape, header)
         .map_err(|error| error.with_object(&format!("variable {name}")))?;
+    made.compressors = options.compressors.clone().unwrap_or_else(|| {
+        let fields = series.members.iter().filter_map(|(_, number)| sources.get(*number));
+        let elements = chunks.iter().fold(1u64, |product, len| product.saturating_mul(*len));
+        suited(fields.map(|source| &source.field.packing), elements, options.mantissa_bits)
+    });
     (made.chunks, made.shards) = (chunks, shards);
     Ok(made)
 }

@@ -39,6 +39,12 @@ impl Slab {
         Ok(Selection::new(axes))
     }
 
+    /// Its shape, that of its group's grid behind.
+    pub(super) fn shape(&self, group: &Hypercube) -> Vec<u64> {
+        let grid = group.grid_dimensions.iter().map(|(_, len)| *len);
+        self.span.iter().map(|(_, len)| *len).chain(grid).collect()
+    }
+
     /// How many fields it has.
     pub(super) fn fields(&self) -> usize {
         self.cells.iter().flatten().count()

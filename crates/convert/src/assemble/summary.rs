@@ -2,6 +2,7 @@
 
 use super::plan::{Hypercube, Plan, Variable};
 use crate::quantity::{bytes, count, plural, shape};
+use serde_json::Value;
 use std::fmt;
 use swath_ioengine::storage_len;
 
@@ -55,10 +56,22 @@ fn line(group: &Hypercube, variable: &Variable) -> String {
     if let Some(shards) = &variable.shards {
         line += &format!(", shards {}", shape(shards));
     }
+    for compressor in &variable.compressors {
+        line += &format!(", codec {}", codec(compressor));
+    }
     match variable.cells.iter().filter(|cell| cell.is_none()).count() {
         0 => line,
         gaps => line + &format!(", {}", plural(storage_len(gaps), "gap")),
     }
+}
+
+/// A compressor's name, and what blosc does.
+fn codec(compressor: &Value) -> String {
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    let name = text(compressor, "name").unwrap_or_default();
+    let inner =
+        compressor.get("configuration").and_then(|of| Some((text(of, "cname")?, text(of, "shuffle")?)));
+    inner.map_or_else(|| name.clone(), |(inner, shuffle)| format!("{name} ({inner}, {shuffle})"))
 }
 
 #[cfg(test)]

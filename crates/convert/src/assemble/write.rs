@@ -11,7 +11,7 @@ use crate::{Error, ErrorKind, Piece};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use swath_ioengine::{Engine, InterruptFlag, Medium, ObjectRef};
-use swath_zarr_front::{Array, Group, Store};
+use swath_zarr_front::{Array, Elements, Group, Store, WriteOptions};
 
 /// Messages that are read at once where files are remote: each waits for a round trip.
 const REMOTE_FIELDS_AT_ONCE: usize = 16;
@@ -203,7 +203,10 @@ impl Work<'_> {
         if let Some(bits) = self.plan.mantissa_bits {
             rounding::round(values, bits);
         }
-        array.write(&slab.selection()?, bytemuck::cast_slice(values))?;
+        // An archive that is converted is more than is read next: its shards would only pass through the page cache.
+        let options = WriteOptions { past_cache: true, ..WriteOptions::default() };
+        let elements = Elements::new(bytemuck::cast_slice(values), &slab.shape(group), size_of::<f32>())?;
+        array.write_from(&slab.selection()?, &elements, &options)?;
         if let Some(journal) = self.options.journal {
             let told: Vec<_> =
                 failures.iter().map(|failure| (failure.place, failure.message.clone())).collect();

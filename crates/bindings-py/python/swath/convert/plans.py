@@ -102,7 +102,7 @@ class Plan:
     --------
     >>> plan = swath.convert.plan("step24.grib2")
     >>> print(plan)
-    t (latitude 2, longitude 3) float32, chunks (2, 3)
+    t (latitude 2, longitude 3) float32, chunks (2, 3), codec blosc (zstd, bitshuffle)
     time = 1551420000
     step = 24
     isobaricInhPa = 500
@@ -351,7 +351,7 @@ def plan(
     access: Access | None = None,
     chunks: Mapping[str, Extent] | None = None,
     shards: Mapping[str, Extent] | Literal["none"] | None = None,
-    codec: str | Iterable[Mapping[str, Any]] | None = "zstd:3",
+    codec: str | Iterable[Mapping[str, Any]] | None = "auto",
     mantissa_bits: int | None = None,
     keep: Iterable[str] = (),
     strict: bool = False,
@@ -377,9 +377,11 @@ def plan(
     shards : dict or "none", optional
         Elements of a shard in the same way, whole chunks; of dimensions that are not named a chunk, or all of
         the grid.
-    codec : str, list of dict or None, default "zstd:3"
+    codec : str, list of dict or None, default "auto"
         The compressor: NAME or NAME:LEVEL of zstd, gzip, blosc (zstd with shuffle), "none" or None; or a list
-        of codecs as Zarr v3's metadata has them.
+        of codecs as Zarr v3's metadata has them. "auto" is what suits the packing of each variable: zstd
+        behind blosc's bitshuffle where values have ten bits or more that a power of two scales, as ECMWF's
+        do, or where mantissas are rounded; else zstd of level 3.
     mantissa_bits : int, optional
         Bits of the mantissa to keep of each value, 1 to 23: the others are rounded off, half to even, and
         values compress better. The relative error is at most 2 ** -(mantissa_bits + 1). All where it is left
@@ -412,7 +414,7 @@ def plan(
     --------
     >>> plan = swath.convert.plan(["step24.grib2", "step48.grib2"], chunks={"step": 2}, codec="gzip")
     >>> print(str(plan).splitlines()[0])
-    t (step 2, latitude 2, longitude 3) float32, chunks (2, 2, 3)
+    t (step 2, latitude 2, longitude 3) float32, chunks (2, 2, 3), codec gzip
     """
     if access is not None and chunks is not None:
         raise InvalidError("wanted `access` or `chunks`, found both")
