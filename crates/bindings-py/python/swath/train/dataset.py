@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
 from functools import partial
 from typing import Any
 
@@ -19,6 +18,7 @@ from swath.train.counter import key_of, stream, uniform
 from swath.train.crop import Crop
 from swath.train.memory import NewArrays, Outputs
 from swath.train.reading import Read, read_all, withhold
+from swath.train.shared_epoch import SharedEpoch
 from swath.train.sources import Source
 from swath.train.space import OriginGroup, Space
 from swath.train.splits import Splits
@@ -63,7 +63,7 @@ class Dataset:
             raise InvalidError("wanted sources, found none")
         self.sources: dict[str, Source] = dict(sources)
         self.seed = seed
-        self.epoch: int = 0
+        self._epoch = SharedEpoch(0)
         self.refused: dict[str, int] = {}
         space = Space(tuple(self._groups(origins or {}, stride or {})))
         valid = [self._valid(group) for group in space.groups]
@@ -132,7 +132,7 @@ class Dataset:
                 firsts.append(values + reach[0])
                 lasts.append(values + reach[1])
         held = splits.holds(name, np.min(firsts, axis=0), np.max(lasts, axis=0))
-        part = copy(self)
+        part = self.__copy__()
         part.space = self.space.kept(place, held)
         return part
 
@@ -149,13 +149,33 @@ class Dataset:
 
         They are not looked at: an origin that one of them cannot be cut at fails when it is read.
         """
-        part = copy(self)
+        part = self.__copy__()
         part.sources = dict(sources)
         return part
 
+    @property
+    def epoch(self) -> int:
+        """The epoch that ``dataset[i]`` draws dropout for; 0 until `set_epoch` says another."""
+        return self._epoch.value
+
     def set_epoch(self, epoch: int) -> None:
-        """Say which epoch ``dataset[i]`` draws dropout for."""
-        self.epoch = epoch
+        """Say which epoch ``dataset[i]`` draws dropout for, here and in all workers started with it.
+
+        Workers that stay from epoch to epoch (``persistent_workers=True``) are told, too, however they were
+        started. It counts from the next batch that is read, so it is for between two loops.
+
+        Raises
+        ------
+        InvalidError
+            It is not from 0 to 2**63 - 1.
+        """
+        self._epoch.value = epoch
+
+    def __copy__(self) -> Dataset:
+        """Return a dataset of the same sources and samples, whose epoch is its own."""
+        part = object.__new__(type(self))
+        part.__dict__ |= self.__dict__ | {"_epoch": self._epoch.copied()}
+        return part
 
     def __len__(self) -> int:
         return len(self.space)
