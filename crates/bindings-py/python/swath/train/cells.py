@@ -28,7 +28,8 @@ class Cells(Crop):
         How many cells.
     within_km : float, optional
         Origins are refused where not so many cells are so near, on a sphere of the Earth's mean radius
-        (6,371.0088 km, IUGG). By default none are: places may be given along both dimensions apart then, too.
+        (6,371.0088 km, IUGG). By default only those are whose latitude or longitude is NaN or infinite:
+        places may be given along both dimensions apart then, too.
     latitude, longitude : str
         Names of the coordinates of cells, in degrees, each along the axis that is cut.
     along : tuple of str, default ("latitude", "longitude")
@@ -64,6 +65,10 @@ class Cells(Crop):
         """See `Crop.may_refuse`."""
         return self.within_km is not None
 
+    def refused_apart(self, values: Values) -> Refused:
+        """See `Crop.refused_apart`."""
+        return {"nowhere": ~np.isfinite(np.asarray(values, "f8"))}
+
     def candidates(self, axes: tuple[Axis, ...], stride: int) -> Values:
         """See `Crop.candidates`: every cell that is somewhere."""
         places = np.stack([axis.values[::stride].astype("f8") for axis in axes], axis=1)
@@ -80,9 +85,11 @@ class Cells(Crop):
 
     def refused(self, axes: tuple[Axis, ...], origins: Values) -> Refused:
         """See `Crop.refused`."""
+        nowhere = ~np.isfinite(np.asarray(origins, "f8")).all(axis=1)
         if self.within_km is None:
-            return {}
-        return {"too far": ~(self._sphere(axes).distances_km(origins, self.count) <= self.within_km)}
+            return {"nowhere": nowhere}
+        near = self._sphere(axes).distances_km(origins, self.count) <= self.within_km
+        return {"nowhere": nowhere, "too far": ~near & ~nowhere}
 
     def indexes(self, axes: tuple[Axis, ...], origins: Values, draws: Draws) -> list[tuple[AxisIndex, ...]]:
         """See `Crop.indexes`."""

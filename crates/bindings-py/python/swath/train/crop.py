@@ -34,7 +34,11 @@ class Crop(ABC):
 
     @property
     def may_refuse(self) -> bool:
-        """Whether `refused` refuses any origin; it is asked only where it knows all that the crop follows."""
+        """Whether `refused` refuses any origin for its coordinates together.
+
+        Where these are given apart, each along a dimension of its own, only `refused_apart` is asked, and a
+        crop that may refuse is an error.
+        """
         return True
 
     @property
@@ -78,6 +82,13 @@ class Crop(ABC):
     @abstractmethod
     def refused(self, axes: tuple[Axis, ...], origins: Values) -> Refused:
         """Return which origins cannot be cut, by reason."""
+
+    def refused_apart(self, values: Values) -> Refused:
+        """Return which coordinates along one of several dimensions cannot be cut, whatever the others are.
+
+        Asked where origins are given along each dimension apart; by default none are refused.
+        """
+        return {}
 
     @abstractmethod
     def indexes(self, axes: tuple[Axis, ...], origins: Values, draws: Draws) -> list[tuple[AxisIndex, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -105,18 +106,25 @@ class Dataset:
         for name, source in self.sources.items():
             for dims, crops in source.followed().items():
                 if not set(dims) <= set(group.dims):
-                    if not group.values.keys().isdisjoint(dims) and any(crop.may_refuse for _, crop in crops):
+                    apart = [dim for dim in dims if dim in group.values]
+                    if apart and any(crop.may_refuse for _, crop in crops):
                         raise InvalidError(f"wanted origins along {dims} together, found them apart")
+                    for dim, (_, crop) in product(apart, crops):
+                        for reason, refused in crop.refused_apart(group.values[dim]).items():
+                            valid &= ~refused
+                            self._count(f"{name}: {reason} along {dim}", refused)
                     continue
                 for start in range(0, len(group), ORIGINS_AT_ONCE):
                     part = slice(start, start + ORIGINS_AT_ONCE)
                     origins = {dim: group.values[dim][part] for dim in dims}
                     for reason, refused in source.refused(dims, origins).items():
                         valid[part] &= ~refused
-                        if refused.any():
-                            place = f"{name}: {reason} along {', '.join(dims)}"
-                            self.refused[place] = self.refused.get(place, 0) + int(refused.sum())
+                        self._count(f"{name}: {reason} along {', '.join(dims)}", refused)
         return valid
+
+    def _count(self, place: str, refused: Flags) -> None:
+        if refused.any():
+            self.refused[place] = self.refused.get(place, 0) + int(refused.sum())
 
     def split(self, splits: Splits, name: str) -> Dataset:
         """Return the samples whose windows lie within one split, all steps of all sources."""

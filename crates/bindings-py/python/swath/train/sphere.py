@@ -48,7 +48,17 @@ class Sphere:
         return len(self._positions)
 
     def nearest(self, origins: Values, count: int) -> Positions:
-        """Return the positions of the places nearest to each origin, (origins, count), nearest first."""
+        """Return the positions of the places nearest to each origin, (origins, count), nearest first.
+
+        Raises
+        ------
+        InvalidError
+            An origin's latitude or longitude is NaN or infinite.
+        """
+        nowhere = ~np.isfinite(np.asarray(origins, "f8")).all(axis=1)
+        if nowhere.any():
+            found_at = tuple(np.asarray(origins, "f8")[nowhere][0].tolist())
+            raise InvalidError(f"wanted origins of a finite latitude and longitude, found {found_at}")
         _, found = self._search(origins, count)
         return self._positions[found]
 
