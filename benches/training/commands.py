@@ -17,6 +17,7 @@ from benches.runner import machine
 from benches.runner.registry import ROOT
 from benches.training.cases import TIMES, crops, grid, prepare
 from benches.training.cloud import cloud
+from benches.training.cuda import cuda
 from benches.training.floor import seconds_a_batch
 from benches.training.race import Contender, Row, contenders, once, race, summary
 from benches.training.report import bars, page
@@ -24,7 +25,7 @@ from benches.training.same import same
 
 PASSES, STEPS, CLOUD_STEPS, BATCHES = 3, 1000, 2000, {"grid": 100, "crops": 20}
 MEMORY_BATCHES = 10_000
-PARTS = ("waits", "cloud", "race", "same", "memory")
+PARTS = ("waits", "cloud", "race", "same", "memory", "cuda")
 PREFETCH = 4
 # What docs/configuration.md says of an engine that was told nothing.
 ENGINE_BYTES, LANE_BYTES = (256 + 16) << 20, 4 << 20
@@ -68,6 +69,7 @@ def run(settings: argparse.Namespace, known: dict[str, Any]) -> dict[str, Any]:
         "race": lambda: raced(settings, share),
         "same": lambda: {"same": same(settings.data)},
         "memory": lambda: {"memory": memory(settings.data, settings.batches // share)},
+        "cuda": lambda: {"cuda": cuda(settings.data, settings.steps // share, settings.passes)},
     }
     record = known | {
         "machine": found,

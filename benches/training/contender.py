@@ -73,7 +73,7 @@ def differs(case: Case, batch: Any) -> str:
         array = zarr.open_array(path, mode="r")
         for place, number in enumerate(case.batches[0]):
             wanted = case.finished(np.asarray(array[case.index(number)]))
-            found = batch[path.name][place].numpy()
+            found = batch[path.name][place].cpu().numpy()
             if found.shape != wanted.shape or not np.allclose(found, wanted, rtol=2e-7, atol=0):
                 return f"{path.name}, sample {number}"
     return ""

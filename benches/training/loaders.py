@@ -40,7 +40,13 @@ def swath(case: Case, settings: Settings) -> Batches:
     dataset = train.Dataset(sources, origins={tuple(dims[axis] for axis in cut): origins})
     if len(dataset) != len(corners):
         raise SystemExit(f"bench: swath.train refuses {dataset.refused}")
-    loader = train.Loader(dataset, case.batch_size, sampler="sequential", prefetch=settings["prefetch"])
+    loader = train.Loader(
+        dataset,
+        case.batch_size,
+        sampler="sequential",
+        prefetch=settings["prefetch"],
+        to=settings.get("to", "auto"),
+    )
     return loader.endless()
 
 

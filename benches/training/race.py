@@ -95,7 +95,12 @@ def once(
         "memory": False,
         **options,
     }
-    command = [sys.executable, "-m", "benches.training.contender", json.dumps(told)]
+    return process("benches.training.contender", told)
+
+
+def process(module: str, told: dict[str, Any]) -> dict[str, Any]:
+    """Run a module as a process of its own, and return the line of JSON that it prints, or its error."""
+    command = [sys.executable, "-m", module, json.dumps(told)]
     try:
         ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS_MAX)
     except subprocess.TimeoutExpired:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benches.runner.tables import machine_table, markdown, number
+from benches.training.cuda import WANTED_BYTES_PER_S
 from benches.training.race import Row
 
 SWATH = "swath"
@@ -12,6 +13,7 @@ SWATH = "swath"
 FIRST_S_MAX, WAIT_S_MAX = 1.0, 1e-3
 FLOOR_SHARE_MIN, TENSORSTORE_TIMES_MIN, ZARR_TIMES_MIN = 0.8, 2.5, 20.0
 GROWTH_MAX = 0.02
+PINNED_SHARE_MIN = 0.9
 
 HEAD = """# Performance of training loaders
 
@@ -65,6 +67,8 @@ def page(record: dict[str, Any]) -> str:
         ),
         "\n## Memory\n",
         _memory(record),
+        "\n## On a card\n",
+        _card(card_of(record)),
     ]
     return "\n".join(parts) + "\n"
 
@@ -97,7 +101,51 @@ def bars(record: dict[str, Any], rows: dict[str, list[Row]]) -> list[list[str]]:
     memory = record["memory"]
     lines.append(_at_most("memory: growth from 1,000 batches on, share", memory["growth"], GROWTH_MAX))
     lines.append(_at_most("memory: over the bound, share", memory["held"] / memory["bound"], 1.0))
-    return lines
+    return lines + _card_bars(card_of(record))
+
+
+def card_of(record: dict[str, Any]) -> dict[str, Any]:
+    """Return what was measured on a card, or why nothing was."""
+    found: dict[str, Any] = record.get("cuda", {"skipped": "this record is older than the part"})
+    return found
+
+
+def _card_bars(found: dict[str, Any]) -> list[list[str]]:
+    if "error" in found:
+        return [[f"card: {found['error']}", "n/a", "", "**fail**"]]
+    names = (
+        "card: copies from the loader's memory, share of torch's own rate",
+        "card: p99 wait of steps, ms",
+        "card: steps, GB/s",
+    )
+    values: tuple[float | None, ...] = (None, None, None)
+    if "skipped" not in found:
+        copies, steps = found["copies"], found["steps"]
+        values = (copies["loader"] / copies["torch"], steps["p99_s"] * 1e3, steps["bytes_per_s"] / 1e9)
+    return [
+        _at_least(names[0], values[0], PINNED_SHARE_MIN),
+        _at_most(names[1], values[1], WAIT_S_MAX * 1e3),
+        _at_least(names[2], values[2], WANTED_BYTES_PER_S / 1e9),
+    ]
+
+
+def _card(found: dict[str, Any]) -> str:
+    if "error" in found:
+        return f"{found['error']}\n"
+    if "skipped" in found:
+        return f"Not measured: {found['skipped']}.\n"
+    copies, steps = found["copies"], found["steps"]
+    ms = {name: number(steps[f"{name}_s"] * 1e3) for name in ("step", "p50", "p99", "p999", "longest")}
+    return (
+        f"{found['device']}, torch {found['torch']}. Batches of `crops` as the loader gives them, in pinned "
+        f"memory, and tensors of the same bytes in memory that torch pinned, copied in turn, "
+        f"{number(copies['bytes'] / 1e9)} GB a pass, medians of {copies['passes']}: "
+        f"{number(copies['loader'] / 1e9)} and {number(copies['torch'] / 1e9)} GB/s. {steps['count']} steps "
+        f'of {ms["step"]} ms each on batches that the loader had copied (`to="cuda"`): '
+        f"{number(steps['bytes_per_s'] / 1e9)} GB/s with all waits, which were {ms['p50']} ms in the median, "
+        f"{ms['p99']} ms at p99, {ms['p999']} ms at p99.9 and {ms['longest']} ms at most. What was copied "
+        "equals what is in host memory, every batch.\n"
+    )
 
 
 def _cloud(found: dict[str, Any]) -> str:
