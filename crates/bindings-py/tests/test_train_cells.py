@@ -142,7 +142,7 @@ def test_what_lies_too_far_is_refused(stored):
     assert len(train.Dataset({"data": around(group, 3)}, origins=apart)) == 2 * (TIMES - 1)
 
 
-NOWHERE = [(np.nan, 5.0), (50.0, np.nan), (np.inf, 5.0), (50.0, -np.inf)]
+NOWHERE = [(np.nan, 5.0), (50.0, np.nan), (np.inf, 5.0), (50.0, -np.inf), (90.5, 5.0), (-91.0, 0.0)]
 # The first time has none before it.
 GAP = {"data: gap along time": 1}
 
@@ -153,9 +153,9 @@ def test_origins_that_are_nowhere_are_refused_and_counted(stored):
     assert dataset.refused == {"data: nowhere along latitude, longitude": len(NOWHERE)} | GAP
     np.testing.assert_array_equal(dataset.space.groups[0].values["latitude"], [10, -30])
     assert len(list(train.Loader(dataset, 4, to="numpy"))) == len(dataset) / 4 + 0.5
-    apart = {"latitude": [np.nan, 10.0, np.inf], "longitude": [5.0, np.nan]}
+    apart = {"latitude": [np.nan, 10.0, np.inf, 91.0], "longitude": [185.0, np.nan]}
     dataset = train.Dataset({"data": around(group, 3)}, origins=apart)
-    assert dataset.refused == {"data: nowhere along latitude": 2, "data: nowhere along longitude": 1} | GAP
+    assert dataset.refused == {"data: nowhere along latitude": 3, "data: nowhere along longitude": 1} | GAP
     assert len(dataset) == TIMES - 1 and dataset[0]["data"].shape == (2, 2, 3)
 
 
@@ -164,7 +164,9 @@ def test_origins_that_were_not_looked_at_are_named_when_read(stored, place):
     """`Dataset.of` takes origins as they are."""
     cells = around(swath.open_group(stored[0]), 2, name="latitude")
     origins = {"latitude": np.array([1.0, place[0]]), "longitude": np.array([2.0, place[1]])}
-    with pytest.raises(swath.InvalidError, match=f"finite latitude and longitude, found .*{place[1]}"):
+    with pytest.raises(
+        swath.InvalidError, match=f"latitude from -90 to 90 and a longitude, found .*{place[1]}"
+    ):
         cells.indexes(origins, np.zeros(2))
 
 

@@ -11,7 +11,7 @@ from swath.errors import InvalidError
 from swath.train.arrays import AxisIndex, Draws, Values
 from swath.train.axis import Axis
 from swath.train.crop import Crop, Refused
-from swath.train.sphere import Sphere, sphere_of
+from swath.train.sphere import Sphere, is_nowhere, sphere_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class Cells(Crop):
         How many cells.
     within_km : float, optional
         Origins are refused where not so many cells are so near, on a sphere of the Earth's mean radius
-        (6,371.0088 km, IUGG). By default only those are whose latitude or longitude is NaN or infinite:
-        places may be given along both dimensions apart then, too.
+        (6,371.0088 km, IUGG). By default only those are that are nowhere, as their latitude is not
+        from -90 to 90 or their longitude is not finite: places may be given along both dimensions apart then.
     latitude, longitude : str
         Names of the coordinates of cells, in degrees, each along the axis that is cut.
     along : tuple of str, default ("latitude", "longitude")
@@ -65,9 +65,10 @@ class Cells(Crop):
         """See `Crop.may_refuse`."""
         return self.within_km is not None
 
-    def refused_apart(self, values: Values) -> Refused:
+    def refused_apart(self, dim: str, values: Values) -> Refused:
         """See `Crop.refused_apart`."""
-        return {"nowhere": ~np.isfinite(np.asarray(values, "f8"))}
+        zeros = np.zeros(len(values))
+        return {"nowhere": is_nowhere(*((values, zeros) if dim == self.along[0] else (zeros, values)))}
 
     def candidates(self, axes: tuple[Axis, ...], stride: int) -> Values:
         """See `Crop.candidates`: every cell that is somewhere."""
@@ -85,7 +86,7 @@ class Cells(Crop):
 
     def refused(self, axes: tuple[Axis, ...], origins: Values) -> Refused:
         """See `Crop.refused`."""
-        nowhere = ~np.isfinite(np.asarray(origins, "f8")).all(axis=1)
+        nowhere = is_nowhere(origins[:, 0], origins[:, 1])
         if self.within_km is None:
             return {"nowhere": nowhere}
         near = self._sphere(axes).distances_km(origins, self.count) <= self.within_km

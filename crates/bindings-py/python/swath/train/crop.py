@@ -83,8 +83,8 @@ class Crop(ABC):
     def refused(self, axes: tuple[Axis, ...], origins: Values) -> Refused:
         """Return which origins cannot be cut, by reason."""
 
-    def refused_apart(self, values: Values) -> Refused:
-        """Return which coordinates along one of several dimensions cannot be cut, whatever the others are.
+    def refused_apart(self, dim: str, values: Values) -> Refused:
+        """Return which coordinates along one of its dimensions cannot be cut, whatever the others are.
 
         Asked where origins are given along each dimension apart; by default none are refused.
         """

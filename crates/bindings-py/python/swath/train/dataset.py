@@ -110,7 +110,7 @@ class Dataset:
                     if apart and any(crop.may_refuse for _, crop in crops):
                         raise InvalidError(f"wanted origins along {dims} together, found them apart")
                     for dim, (_, crop) in product(apart, crops):
-                        for reason, refused in crop.refused_apart(group.values[dim]).items():
+                        for reason, refused in crop.refused_apart(dim, group.values[dim]).items():
                             valid &= ~refused
                             self._count(f"{name}: {reason} along {dim}", refused)
                     continue

@@ -53,12 +53,12 @@ class Sphere:
         Raises
         ------
         InvalidError
-            An origin's latitude or longitude is NaN or infinite.
+            An origin is nowhere.
         """
-        nowhere = ~np.isfinite(np.asarray(origins, "f8")).all(axis=1)
+        nowhere = is_nowhere(origins[:, 0], origins[:, 1])
         if nowhere.any():
-            found_at = tuple(np.asarray(origins, "f8")[nowhere][0].tolist())
-            raise InvalidError(f"wanted origins of a finite latitude and longitude, found {found_at}")
+            place = tuple(np.asarray(origins, "f8")[nowhere][0].tolist())
+            raise InvalidError(f"wanted origins of a latitude from -90 to 90 and a longitude, found {place}")
         _, found = self._search(origins, count)
         return self._positions[found]
 
@@ -74,6 +74,12 @@ class Sphere:
         # A list of numbers keeps the axis of neighbours where there is but one.
         distances, found = self._tree.query(_points(np.asarray(origins, "f8")), k=list(range(1, count + 1)))
         return distances, found
+
+
+def is_nowhere(latitudes: Values, longitudes: Values) -> Flags:
+    """Return which places are none: of a latitude beyond a pole, or where one of both is NaN or infinite."""
+    beyond: Flags = ~(np.abs(np.asarray(latitudes, "f8")) <= 90)
+    return beyond | ~np.isfinite(np.asarray(longitudes, "f8"))
 
 
 def _points(places: Values) -> Values:
