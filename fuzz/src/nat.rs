@@ -1,7 +1,7 @@
 //! Files in EUMETSAT's native format: what their headers say, and what is read of their lines.
 
 use crate::keep_few_open;
-use swath_convert::nat::{Channel, Conversion, Header, Quantity, Region, WriteOptions};
+use swath_convert::nat::{Channel, Conversion, ConversionOptions, Header, Quantity, Region, WriteOptions};
 use swath_ioengine::{Engine, MemoryMedium, ObjectRef};
 use swath_zarr_front::Store;
 
@@ -43,7 +43,7 @@ pub fn read_parts(bytes: &[u8]) {
         let _ = header.calibrated(channel, Quantity::ReflectanceOrTemperature);
     }
     if pixels <= PIXELS_MAX
-        && let Ok(conversion) = Conversion::new(vec![header], Quantity::Counts, &[])
+        && let Ok(conversion) = Conversion::new(vec![header], &ConversionOptions::default())
     {
         let store = Store::memory(&MemoryMedium::new());
         let written = conversion.write(&Engine::global(), &[object], &store, &WriteOptions::default());

@@ -10,11 +10,12 @@ use crate::verdict::Verdict;
 use anyhow::{Context, anyhow, bail};
 use serde_json::Value;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use swath::Store;
 use swath::convert::nat::{
-    Channel, Conversion, ConversionPlan, Header, Journal, LineFailure, Quantity, WriteOptions,
+    Channel, Conversion, ConversionOptions, ConversionPlan, Header, Journal, LineFailure, Quantity,
+    WriteOptions,
 };
 use swath::convert::{OnFailure, Piece};
 use swath::ioengine::{Engine, storage_len};
@@ -28,6 +29,12 @@ pub(crate) struct NatArguments {
     /// Of .nat files: the channels to write, such as IR_108,HRV; all that there are by default.
     #[arg(long, value_delimiter = ',', value_parser = parse_channel)]
     channels: Vec<Channel>,
+}
+
+impl NatArguments {
+    fn options(&self) -> ConversionOptions {
+        ConversionOptions { quantity: self.calibrate.quantity(), channels: self.channels.clone() }
+    }
 }
 
 /// What pixels are written as.
@@ -59,20 +66,6 @@ fn parse_channel(name: &str) -> Result<Channel, String> {
     Channel::of_name(name).ok_or_else(|| format!("wanted one of {}", names()))
 }
 
-/// Whether files are .nat ones, by their names.
-///
-/// # Errors
-///
-/// Where some are and others are not.
-pub(crate) fn is_for(names: &[PathBuf]) -> anyhow::Result<bool> {
-    let is = |name: &&PathBuf| name.extension().is_some_and(|end| end.eq_ignore_ascii_case("nat"));
-    match names.iter().filter(is).count() {
-        0 => Ok(false),
-        count if count == names.len() => Ok(true),
-        count => bail!("{count} of {} files are .nat files: convert them by themselves", names.len()),
-    }
-}
-
 /// Files as one new group.
 pub(crate) fn convert(
     arguments: &WriteArguments,
@@ -82,14 +75,13 @@ pub(crate) fn convert(
     out: &mut impl Write,
 ) -> anyhow::Result<Verdict> {
     let (files, headers, damages) = sound(arguments, files, interrupt, out)?;
-    let NatArguments { calibrate, channels } = &arguments.nat;
-    let conversion = Conversion::new(headers, calibrate.quantity(), channels)?;
+    let conversion = Conversion::new(headers, &arguments.nat.options())?;
     let plan = ConversionPlan::of(&conversion, &files.planned)?;
     if let Some(file) = &arguments.plan {
         if let Some(file) = file {
             write_plan(file, &plan.to_json()?)?;
         }
-        print(&conversion, out)?;
+        writeln!(out, "{plan}")?;
         return Ok(Verdict::of(damages));
     }
     let (place, folder) = new_target(arguments, target)?;
@@ -158,9 +150,9 @@ fn sound(
 ) -> anyhow::Result<(Files, Vec<Header>, u64)> {
     let (mut sound, mut headers, mut damages) = (Files::default(), Vec::new(), 0);
     let count = files.planned.len();
-    for (planned, object) in files.planned.into_iter().zip(files.objects) {
-        interrupt.check()?;
-        match Header::read(&Engine::global(), &object) {
+    let found = headers_of(&files, interrupt)?;
+    for ((planned, object), found) in files.planned.into_iter().zip(files.objects).zip(found) {
+        match found {
             Ok(header) => {
                 damages += trailer(&header, &planned.name, out)?;
                 headers.push(header);
@@ -182,6 +174,16 @@ fn sound(
     Ok((sound, headers, damages))
 }
 
+/// The headers of files, or why they cannot be read.
+fn headers_of(
+    files: &Files,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Vec<Result<Header, swath::convert::Error>>> {
+    let found = Header::read_all(&Engine::global(), &files.objects, &|| interrupt.is_raised());
+    interrupt.check()?;
+    Ok(found?)
+}
+
 /// Tells of a trailer that is not there, and counts it.
 fn trailer(header: &Header, name: &str, out: &mut impl Write) -> std::io::Result<u64> {
     let Some(reason) = &header.trailer_error else { return Ok(0) };
@@ -199,9 +201,8 @@ fn planned(
     let new = plan.files.get(plan.first_new_file..).unwrap_or_default();
     let files = unchanged(arguments, new.iter().map(|image| image.file.clone()).collect())?;
     let (mut headers, mut damages) = (Vec::new(), 0);
-    for (planned, object) in files.planned.iter().zip(&files.objects) {
-        interrupt.check()?;
-        let header = Header::read(&Engine::global(), object)?;
+    for (planned, header) in files.planned.iter().zip(headers_of(&files, interrupt)?) {
+        let header = header?;
         damages += trailer(&header, &planned.name, out)?;
         headers.push(header);
     }
@@ -264,25 +265,6 @@ fn list(failures: &[LineFailure], names: &[&str], out: &mut impl Write) -> std::
         if let Some(more) = of_file.len().checked_sub(LINES_LISTED + 1) {
             writeln!(out, "not written: {name}: {} more lines", more + 1)?;
         }
-    }
-    Ok(())
-}
-
-fn print(conversion: &Conversion, out: &mut impl Write) -> std::io::Result<()> {
-    let times = conversion.files.len();
-    for variable in &conversion.variables {
-        let Some(grid) = conversion.grid(variable) else { continue };
-        let [rows, columns] = [grid.rows, grid.columns];
-        let mut lens = vec![times.to_string()];
-        if !variable.is_hrv() {
-            lens.push(variable.channels.len().to_string());
-        }
-        lens.extend([rows.to_string(), columns.to_string()]);
-        let dimensions = variable.dimensions().into_iter().zip(lens);
-        let dimensions: Vec<String> = dimensions.map(|(name, len)| format!("{name} {len}")).collect();
-        let kind = if conversion.quantity == Quantity::Counts { "uint16" } else { "float32" };
-        let channels: Vec<&str> = variable.channels.iter().map(|channel| channel.name()).collect();
-        writeln!(out, "{} ({}) {kind}: {}", variable.name, dimensions.join(", "), channels.join(" "))?;
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use swath::Store;
-use swath::convert::nat::ConversionPlan;
+use swath::convert::nat::{ConversionPlan, are_nat_names};
 use swath::convert::{
     Damage, Failure, Journal, OnFailure, Piece, Plan, PlanOptions, PlannedFile, Source, Unplanned,
     WritePlanOptions, is_hdf5_name, journal_document,
@@ -80,7 +80,7 @@ fn convert(
             "HDF5 and NetCDF files are copied, one by one: swath copy FILE TARGET --zarr-format 3 [--chunks --shards --codec]"
         );
     }
-    if convert_nat::is_for(files)? {
+    if are_nat_names(files)? {
         let files = Files::open(&arguments.url, files)?;
         return convert_nat::convert(arguments, files, target, interrupt, out);
     }
@@ -157,7 +157,7 @@ fn append(
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> anyhow::Result<Verdict> {
-    if convert_nat::is_for(files)? {
+    if are_nat_names(files)? {
         let files = Files::open(&arguments.url, files)?;
         return convert_nat::append(arguments, files, target, interrupt, out);
     }

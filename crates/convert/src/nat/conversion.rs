@@ -23,6 +23,15 @@ pub struct Conversion {
     pub view: View,
 }
 
+/// What is to be written of files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConversionOptions {
+    /// In which quantity pixels are written.
+    pub quantity: Quantity,
+    /// The channels that are wanted; all that there are where it is empty.
+    pub channels: Vec<Channel>,
+}
+
 /// A variable over time, its channels, rows and columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
@@ -52,14 +61,14 @@ impl Variable {
 }
 
 impl Conversion {
-    /// Puts files together by their nominal times. `channels` are those that are wanted; all that there are where it is empty.
-    /// A file that lacks one of them leaves a gap.
+    /// Puts files together by their nominal times. A file that lacks a channel leaves a gap.
     ///
     /// # Errors
     ///
     /// `Unsupported` where files have different projections or parts of the disc, two are of one time, or one says no time;
     /// `Invalid` where no file has a channel that is wanted.
-    pub fn new(headers: Vec<Header>, quantity: Quantity, channels: &[Channel]) -> Result<Conversion, Error> {
+    pub fn new(headers: Vec<Header>, options: &ConversionOptions) -> Result<Conversion, Error> {
+        let ConversionOptions { quantity, channels } = options;
         let timed = by_time(headers)?;
         let sorted = || timed.iter().map(|(_, _, header)| header);
         let view = View::of(sorted()).ok_or_else(|| Error::unsupported("no files: nothing to write"))?;
@@ -71,7 +80,7 @@ impl Conversion {
         let is_wanted = |channel: &Channel| channels.is_empty() || channels.contains(channel);
         let chosen: Vec<Channel> =
             Channel::ALL.into_iter().filter(|channel| there(channel) && is_wanted(channel)).collect();
-        Conversion::assembled(timed, view, quantity, &chosen, 0)
+        Conversion::assembled(timed, view, *quantity, &chosen, 0)
     }
 
     /// Files by time as a conversion, where they are of one view, behind so many others.
@@ -145,7 +154,8 @@ pub(super) fn told(moment: Moment) -> String {
     format!("{} seconds since 1970", moment.seconds())
 }
 
-fn variables(quantity: Quantity, channels: &[Channel]) -> Vec<Variable> {
+/// Channels that share a grid and a unit, as variables.
+pub(super) fn variables(quantity: Quantity, channels: &[Channel]) -> Vec<Variable> {
     let wide = |is_one: &dyn Fn(Channel) -> bool| {
         channels.iter().copied().filter(|channel| *channel != Channel::Hrv && is_one(*channel)).collect()
     };

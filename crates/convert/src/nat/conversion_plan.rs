@@ -3,15 +3,16 @@
 use super::Finished;
 use super::calibration::Quantity;
 use super::channel::Channel;
-use super::conversion::{Conversion, by_time, told};
+use super::conversion::{Conversion, Variable, by_time, told, variables};
 use super::geometry::{Grid, Projection};
 use super::header::Header;
 use super::moment::Moment;
 use super::write::LineFailure;
 use crate::journal::Journaled;
-use crate::{Error, ErrorKind, PlannedFile, document};
+use crate::{Error, ErrorKind, Piece, PlannedFile, document};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use swath_ioengine::storage_len;
 
 /// Which images a group holds, or will, and of what.
 ///
@@ -69,6 +70,16 @@ impl View {
     /// The rows and columns of a channel.
     pub(super) fn grid(&self, channel: Channel) -> Option<&Grid> {
         if channel == Channel::Hrv { self.hrv_grid.as_ref() } else { Some(&self.grid) }
+    }
+
+    /// Elements of a variable along its dimensions, of so many images.
+    pub(super) fn shape(&self, variable: &Variable, times: usize) -> Vec<u64> {
+        let channel = variable.channels.first();
+        let grid = channel.and_then(|channel| self.grid(*channel));
+        let (rows, columns) = grid.map_or((0, 0), |grid| (grid.rows, grid.columns));
+        let channels = (!variable.is_hrv()).then(|| storage_len(variable.channels.len()));
+        let ends = [u64::from(rows), u64::from(columns)];
+        [storage_len(times)].into_iter().chain(channels).chain(ends).collect()
     }
 
     /// What a file has another one of, where it does not belong to these.
@@ -150,6 +161,25 @@ impl ConversionPlan {
             &self.channels,
             self.first_new_file,
         )
+    }
+
+    /// What is written: one variable of all channels that share a grid and a unit.
+    #[must_use]
+    pub fn variables(&self) -> Vec<Variable> {
+        variables(self.quantity, &self.channels)
+    }
+
+    /// Elements of a variable along its dimensions, with all images.
+    #[must_use]
+    pub fn shape(&self, variable: &Variable) -> Vec<u64> {
+        self.view.shape(variable, self.files.len())
+    }
+
+    /// How many images a piece writes.
+    #[must_use]
+    pub fn images(&self, piece: Piece) -> usize {
+        let count = self.files.len().saturating_sub(self.first_new_file);
+        (0..count).filter(|place| piece.takes(*place, count)).count()
     }
 
     /// Whether a journal says that all is written.

@@ -131,10 +131,7 @@ impl Conversion {
     }
 
     fn shape(&self, variable: &Variable) -> Vec<u64> {
-        let (rows, columns) = self.grid(variable).map_or((0, 0), |grid| (grid.rows, grid.columns));
-        let channels = (!variable.is_hrv()).then(|| storage_len(variable.channels.len()));
-        let ends = [u64::from(rows), u64::from(columns)];
-        [self.times()].into_iter().chain(channels).chain(ends).collect()
+        self.view.shape(variable, self.first_new_file + self.files.len())
     }
 
     fn attributes(&self, variable: &Variable) -> Map<String, Value> {

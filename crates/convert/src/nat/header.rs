@@ -175,9 +175,9 @@ impl Header {
         description: &Record<'_>,
         selected: &Selected,
     ) -> Result<(), Error> {
-        let offset = self.layout.end();
-        let bytes = only(read(&[Span { offset, len: TRAILER_BYTES }])?);
-        let scan = bytes.and_then(|bytes| Scan::read(&Record::new(&bytes, offset, "trailer")));
+        let span = self.trailer_span();
+        let bytes = only(read(&[span])?);
+        let scan = bytes.and_then(|bytes| Scan::read(&Record::new(&bytes, span.offset, "trailer")));
         match scan {
             Ok(scan) => self.scan = Some(scan),
             Err(error) if error.kind() == ErrorKind::Corrupt => {
@@ -200,6 +200,12 @@ impl Header {
         let planned = Window::read_pair(description, 55)?;
         self.windows = scanned.or_else(|| Some(planned).filter(is_as_wide)).unwrap_or_default();
         Ok(())
+    }
+
+    /// Where the trailer is, or would be in a file that ends before it.
+    #[must_use]
+    pub fn trailer_span(&self) -> Span {
+        Span { offset: self.layout.end(), len: TRAILER_BYTES }
     }
 
     /// The channels that the file has, in order.

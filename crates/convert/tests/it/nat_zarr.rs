@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use swath_convert::nat::{
-    Channel, Conversion, ConversionPlan, Header, Journal, LineFailure, Quantity, WriteOptions,
+    Channel, Conversion, ConversionOptions, ConversionPlan, Header, Journal, LineFailure, Quantity,
+    WriteOptions,
 };
 use swath_convert::{DamageKind, Error, ErrorKind, PlannedFile};
 use swath_ioengine::{Engine, MemoryMedium};
@@ -14,7 +15,7 @@ use swath_zarr_front::{Array, ArrayData, DataType, Group, Selection, Store};
 
 fn planned(files: &[Vec<u8>], quantity: Quantity, channels: &[Channel]) -> Result<Conversion, Error> {
     let headers = files.iter().map(|bytes| Header::of_bytes(bytes)).collect::<Result<_, _>>()?;
-    Conversion::new(headers, quantity, channels)
+    Conversion::new(headers, &ConversionOptions { quantity, channels: channels.to_vec() })
 }
 
 fn written(
