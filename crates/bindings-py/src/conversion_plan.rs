@@ -3,6 +3,7 @@
 use crate::conversion_run::{Job, What};
 use crate::errors::{Class, error, raised_by_conversion};
 use crate::field_scan::FieldScan;
+use crate::image_conversion;
 use crate::json;
 use crate::open::writable_location;
 use crate::raw_ranges::objects_of;
@@ -65,10 +66,7 @@ impl ConversionPlan {
     /// Make the plan that JSON says.
     #[staticmethod]
     fn from_json(py: Python<'_>, text: &str) -> PyResult<ConversionPlan> {
-        let value: Value = serde_json::from_str(text)
-            .map_err(|failed| error(py, Class::Invalid, &format!("a plan is JSON: {failed}"), ""))?;
-        let plan = Plan::from_json(value).map_err(|failed| raised_by_conversion(py, &failed))?;
-        Ok(ConversionPlan { plan })
+        ConversionPlan::of_document(py, document(py, text)?)
     }
 
     /// Give the plan as JSON.
@@ -137,6 +135,20 @@ impl ConversionPlan {
     }
 }
 
+impl ConversionPlan {
+    /// The plan that JSON says.
+    pub(crate) fn of_document(py: Python<'_>, document: Value) -> PyResult<ConversionPlan> {
+        let plan = Plan::from_json(document).map_err(|failed| raised_by_conversion(py, &failed))?;
+        Ok(ConversionPlan { plan })
+    }
+}
+
+/// A plan's JSON, of whichever kind.
+pub(crate) fn document(py: Python<'_>, text: &str) -> PyResult<Value> {
+    serde_json::from_str(text)
+        .map_err(|failed| error(py, Class::Invalid, &format!("a plan is JSON: {failed}"), ""))
+}
+
 /// Go on with a conversion that was interrupted.
 #[pyfunction]
 #[pyo3(name = "_resume_conversion", signature = (target, storage_options, sources, journal, strict, progress))]
@@ -150,6 +162,9 @@ pub(crate) fn resume_conversion<'py>(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Report<'py>> {
     let job = job(py, target, storage_options, sources, (journal, true), strict)?;
+    if py.detach(|| image_conversion::is_journal_of_images(&job)) {
+        return image_conversion::resume(py, &job, progress);
+    }
     job.run(py, What::Resume, progress)
 }
 
@@ -172,7 +187,8 @@ pub(crate) fn append_conversion<'py>(
     job.run(py, What::Append(files, &fields), progress)
 }
 
-fn job(
+/// Where a plan is carried out, and how: with a journal of its own, or, if so, beside the target.
+pub(crate) fn job(
     py: Python<'_>,
     target: &Bound<'_, PyAny>,
     storage_options: Option<&Bound<'_, PyAny>>,
@@ -225,6 +241,7 @@ fn codec_of(py: Python<'_>, text: &str) -> PyResult<Option<Vec<Value>>> {
     }
 }
 
-fn piece_of(py: Python<'_>, number: usize, count: usize) -> PyResult<Piece> {
+/// A piece by its number, from 0, of so many.
+pub(crate) fn piece_of(py: Python<'_>, number: usize, count: usize) -> PyResult<Piece> {
     Piece::new(number, count).map_err(|failed| raised_by_conversion(py, &failed))
 }

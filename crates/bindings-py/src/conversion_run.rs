@@ -24,10 +24,10 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Where a plan is carried out, and how.
 pub(crate) struct Job {
-    location: Location,
-    objects: Objects,
-    journal: Option<PathBuf>,
-    is_strict: bool,
+    pub(crate) location: Location,
+    pub(crate) objects: Objects,
+    pub(crate) journal: Option<PathBuf>,
+    pub(crate) is_strict: bool,
 }
 
 /// What is to be done.
@@ -51,18 +51,20 @@ struct Prepared<'a> {
 }
 
 /// What is not written: its file, its place there, and why.
-struct Left {
-    file: String,
-    span: (u64, u64),
-    kind: &'static str,
-    message: String,
+pub(crate) struct Left {
+    pub(crate) file: String,
+    pub(crate) span: (u64, u64),
+    pub(crate) kind: &'static str,
+    pub(crate) message: String,
 }
 
 /// What was done.
-struct Done {
-    fields: usize,
-    variables: usize,
-    left: Vec<Left>,
+pub(crate) struct Done {
+    pub(crate) fields: usize,
+    pub(crate) variables: usize,
+    pub(crate) left: Vec<Left>,
+    /// What progress counts to.
+    pub(crate) steps: usize,
 }
 
 impl Job {
@@ -89,24 +91,30 @@ impl Job {
         what: What<'_>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Report<'py>> {
+        self.run_by(py, progress, "fields", |so_far| self.carry_out(what, so_far))
+    }
+
+    /// Does some work in the same way, whose progress is counted in a unit.
+    pub(crate) fn run_by<'py>(
+        &self,
+        py: Python<'py>,
+        progress: Option<&Bound<'_, PyAny>>,
+        unit: &'static str,
+        work: impl FnOnce(&SoFar) -> Result<Done, Error> + Send,
+    ) -> PyResult<Report<'py>> {
         let name = self.location.name();
-        let watch = Watch::new(progress, "writing", &name, "fields")?;
-        let waited =
-            waited(py, |signalled| aside(signalled, watch.as_ref(), |so_far| self.carry_out(what, so_far)));
+        let watch = Watch::new(progress, "writing", &name, unit)?;
+        let waited = waited(py, |signalled| aside(signalled, watch.as_ref(), work));
         let Waited { done, signalled, section: _section } = waited?;
         let logged = pass_on(py);
-        let total = done.as_ref().ok().map(|done| storage_len(done.fields + done.left.len()));
+        let total = done.as_ref().ok().map(|done| storage_len(done.steps));
         let shown = watch.map_or(Ok(()), |watch| watch.end(py, total));
         signalled.map_or(Ok(()), Err).and(logged).and(shown)?;
-        let Done { fields, variables, left } = done.or_else(|failed| {
+        let Done { fields, variables, left, .. } = done.or_else(|failed| {
             check_running(py)?;
             Err(raised_about(py, &failed, &name))
         })?;
-        let damages = PyList::empty(py);
-        for Left { file, span, kind, message } in left {
-            damages.append(damage(py, &file, span, kind, &message)?)?;
-        }
-        Ok((fields, variables, damages))
+        Ok((fields, variables, listed(py, left)?))
     }
 
     fn carry_out(&self, what: What<'_>, so_far: &SoFar) -> Result<Done, Error> {
@@ -137,19 +145,17 @@ impl Job {
         let failures = plan.write(&Engine::global(), &files, &store, &options)?;
         let written = fields.saturating_sub(failures.len());
         let left = failures.into_iter().map(|failure| left(plan, failure));
-        let left = unplanned.iter().map(Left::again).chain(left).collect();
+        let left: Vec<Left> = unplanned.iter().map(Left::again).chain(left).collect();
         let variables = plan.groups.iter().map(|group| group.variables.len()).sum();
-        Ok(Done { fields: written, variables, left })
+        let steps = written + left.len();
+        Ok(Done { fields: written, variables, left, steps })
     }
 
     fn prepare<'a>(&self, what: What<'a>) -> Result<Prepared<'a>, Error> {
         let prepared = |plan, piece, journal| Prepared { plan, piece, journal, unplanned: Vec::new() };
         match what {
             What::New(plan) => {
-                let path = self.location.store_path();
-                if !self.location.is_remote() && Path::new(&path).exists() {
-                    return Err(Error::new(ErrorKind::Invalid, "there is something already"));
-                }
+                self.check_new()?;
                 Ok(prepared(Cow::Borrowed(plan), None, None))
             }
             What::Piece(plan, piece) => {
@@ -162,6 +168,16 @@ impl Job {
             }
             What::Append(files, sources) => self.prepare_more(files, sources),
         }
+    }
+
+    /// # Errors
+    ///
+    /// `Invalid` where there is something at the target, which is to be new.
+    pub(crate) fn check_new(&self) -> Result<(), Error> {
+        if !self.location.is_remote() && Path::new(&self.location.store_path()).exists() {
+            return Err(Error::new(ErrorKind::Invalid, "there is something already"));
+        }
+        Ok(())
     }
 
     /// A plan of what a store has and of the fields that join.
@@ -190,7 +206,10 @@ impl Job {
         Ok(Prepared { plan: Cow::Owned(plan), piece: None, journal: Some(journal), unplanned })
     }
 
-    fn known_journal(&self) -> Result<&Path, Error> {
+    /// # Errors
+    ///
+    /// `Invalid` where a target that has none beside it was given none.
+    pub(crate) fn known_journal(&self) -> Result<&Path, Error> {
         self.journal.as_deref().ok_or_else(|| {
             let message = "wanted the journal of a target behind a URL (`journal=`), found none";
             Error::new(ErrorKind::Invalid, message)
@@ -203,6 +222,15 @@ impl Left {
         let (file, message) = (self.file.clone(), self.message.clone());
         Left { file, message, ..*self }
     }
+}
+
+/// What is not written, as Python lists it.
+pub(crate) fn listed(py: Python<'_>, left: Vec<Left>) -> PyResult<Bound<'_, PyList>> {
+    let damages = PyList::empty(py);
+    for Left { file, span, kind, message } in left {
+        damages.append(damage(py, &file, span, kind, &message)?)?;
+    }
+    Ok(damages)
 }
 
 /// A field that could not be written.

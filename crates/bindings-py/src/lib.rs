@@ -33,6 +33,7 @@ mod given;
 mod grib_codec;
 mod group;
 mod hdf5;
+mod image_conversion;
 mod index_list;
 mod indexers;
 mod info;
@@ -98,6 +99,8 @@ mod module {
     use crate::group::Group;
     #[pymodule_export]
     use crate::hdf5::references;
+    #[pymodule_export]
+    use crate::image_conversion::{ImagePlan, append_images, are_images, plan_of_json};
     #[pymodule_export]
     use crate::indexers::{BlockIndex, OIndex, VIndex};
     #[pymodule_export]

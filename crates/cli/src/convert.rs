@@ -9,8 +9,10 @@ use crate::read_report::Format;
 use crate::scan_report::Listing;
 use crate::scan_table::TableFile;
 use crate::verdict::Verdict;
+use anyhow::bail;
 use std::io::Write;
 use std::path::PathBuf;
+use swath::convert::nat::are_nat_names;
 use swath::convert::{Damage, DamageKind, Found, ScanOptions, Span, scan_all};
 use swath::ioengine::{Engine, ObjectRef, RunOptions};
 use swath::{Error, ErrorKind};
@@ -64,6 +66,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result
 }
 
 fn run_scan(arguments: &ScanArguments, out: &mut impl Write) -> anyhow::Result<Verdict> {
+    if are_nat_names(&arguments.files)? {
+        bail!(
+            "wanted GRIB files to scan for fields, found images: swath convert --plan FILES TARGET reads the headers of .nat files, and says what they hold"
+        );
+    }
     // A table is written by itself: there is no head and no sum of it.
     let is_text = !arguments.json && arguments.parquet.is_none();
     let format = if is_text { Format::Text } else { Format::Json };

@@ -1303,6 +1303,50 @@ class ConversionPlan:
         """Write all of it to a new store, or one piece."""
 
 @final
+class ImagePlan:
+    """What a conversion of SEVIRI's images writes: see `swath.convert.Plan`."""
+
+    @staticmethod
+    def of(
+        files: list[str], sources: tuple[dict[str, str], object], calibrate: str, channels: list[str]
+    ) -> tuple[ImagePlan, list[Any]]:
+        """Put the images of files together; what of them cannot be read is named."""
+
+    def to_json(self) -> str:
+        """Give the plan as JSON."""
+
+    def text(self) -> str:
+        """Say the plan in lines to read."""
+
+    @property
+    def files(self) -> list[str]:
+        """The paths and URLs of its files."""
+
+    @property
+    def variables(self) -> list[str]:
+        """The names of its variables."""
+
+    @property
+    def fields(self) -> int:
+        """How many images it writes."""
+
+    def fields_of(self, number: int, count: int) -> int:
+        """How many images a piece writes, by its number of so many."""
+
+    def write(
+        self,
+        target: object,
+        storage_options: Mapping[str, Any] | None,
+        sources: tuple[dict[str, str], object],
+        piece: tuple[int, int] | None,
+        journal: str | None,
+        journal_beside: bool,
+        strict: bool,
+        progress: bool | Callable[[int, int], object] | None,
+    ) -> tuple[int, int, list[Any]]:
+        """Write all of it to a new store, or one piece."""
+
+@final
 class OIndex:
     """Selects along each axis by itself, by lists and masks too: `array.oindex[...]`.
 
@@ -1745,6 +1789,20 @@ def _append_conversion(
 ) -> tuple[int, int, list[Any]]:
     """Add the fields of a scan to a store."""
 
+def _append_images(
+    files: list[str],
+    target: object,
+    storage_options: Mapping[str, Any] | None,
+    sources: tuple[dict[str, str], object],
+    journal: str | None,
+    strict: bool,
+    progress: bool | Callable[[int, int], object] | None,
+) -> tuple[int, int, list[Any]]:
+    """Add images to a store, behind those that it has."""
+
+def _are_images(files: list[str]) -> bool:
+    """Say whether files are images of SEVIRI, by their names: all of them, or none."""
+
 def _decode_grib(entry: str, message: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
     """Decode a chunk by a codec's metadata entry in JSON, into an array of one axis."""
 
@@ -1764,6 +1822,9 @@ def _hdf5_references(
 
 def _option_name(name: str) -> str:
     """Return the name that an option has among all its spellings; the name itself where none is known."""
+
+def _plan_of_json(text: str) -> ConversionPlan | ImagePlan:
+    """Make the plan that JSON says, of fields or of images."""
 
 def _public_options(options: dict[str, str]) -> dict[str, str]:
     """Return options without secrets: pickles hold these."""

@@ -202,7 +202,7 @@ impl Header {
         Ok(())
     }
 
-    /// Where the trailer is, or would be in a file that ends before it.
+    /// What is read of the trailer, where it is, or would be in a file that ends before it.
     #[must_use]
     pub fn trailer_span(&self) -> Span {
         Span { offset: self.layout.end(), len: TRAILER_BYTES }

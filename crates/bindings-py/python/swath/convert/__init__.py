@@ -1,8 +1,8 @@
-"""GRIB files to Zarr, and HDF5 files as Zarr in place: what `swath convert` does, from Python.
+"""GRIB files and images of SEVIRI to Zarr, and HDF5 files as Zarr in place: `swath convert` from Python.
 
-``scan`` lists the fields of GRIB files, ``plan`` says what Zarr would be made of them, and ``Plan.write``
-makes it: at once, in pieces on many machines, and again after it was interrupted. ``references`` says where
-the chunks of an HDF5 or NetCDF-4 file lie.
+``scan`` lists the fields of GRIB files, ``plan`` says what Zarr would be made of them, or of SEVIRI's
+``.nat`` files, and ``Plan.write`` makes it: at once, in pieces on many machines, and again after it was
+interrupted. ``references`` says where the chunks of an HDF5 or NetCDF-4 file lie.
 """
 
 from __future__ import annotations
@@ -10,10 +10,22 @@ from __future__ import annotations
 from swath.convert.fields import Scan, scan
 from swath.convert.hdf5 import references
 from swath.convert.pieces import to_dask
-from swath.convert.plans import Access, Damage, Extent, Piece, Plan, Report, append, plan, resume
+from swath.convert.plans import (
+    Access,
+    Calibrate,
+    Damage,
+    Extent,
+    Piece,
+    Plan,
+    Report,
+    append,
+    plan,
+    resume,
+)
 
 __all__ = [
     "Access",
+    "Calibrate",
     "Damage",
     "Extent",
     "Piece",

@@ -9,8 +9,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload, override
 
-from swath._swath import FieldScan
+from swath._swath import FieldScan, _are_images
 from swath.convert.files import Files, Sources, names_of, sources_of
+from swath.errors import InvalidError
 
 if TYPE_CHECKING:
     import pyarrow
@@ -144,7 +145,8 @@ def scan(files: Files, *, side_cars: bool = True, storage_options: Mapping[str, 
     Raises
     ------
     InvalidError, UnsupportedError
-        There are no files, or a scheme or an option is not known.
+        There are no files, or a scheme or an option is not known. Files called `.nat` are images, and have no
+        fields: `plan` reads their headers.
 
     Examples
     --------
@@ -154,5 +156,11 @@ def scan(files: Files, *, side_cars: bool = True, storage_options: Mapping[str, 
     >>> fields.damages
     []
     """
+    names = names_of(files)
+    if _are_images(names):
+        raise InvalidError(
+            f"wanted GRIB files to scan for fields, found images: swath.convert.plan({names[0]!r}) "
+            "reads the headers of .nat files, and says what they hold"
+        )
     sources = sources_of(storage_options)
-    return Scan(FieldScan(names_of(files), *sources, side_cars), sources)
+    return Scan(FieldScan(names, *sources, side_cars), sources)

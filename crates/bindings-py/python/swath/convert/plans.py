@@ -1,4 +1,4 @@
-"""What a conversion of GRIB files writes, and writing it."""
+"""What a conversion of GRIB files, or of images of SEVIRI, writes, and writing it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any, Literal, TypedDict, override
 
 from swath import _swath
 from swath.convert.fields import Scan, scan
-from swath.convert.files import Files, Sources, sources_of
+from swath.convert.files import Files, Sources, names_of, sources_of
 from swath.errors import CorruptError, InvalidError
 
 type Access = Literal["fields", "training-fields", "crops", "timeseries"]
+type Calibrate = Literal["counts", "radiance", "reflectance-or-temperature"]
 type Extent = int | Literal["all"]
 type Target = str | PathLike[str] | object
 type Progress = bool | Callable[[int, int], object] | None
@@ -30,7 +31,7 @@ class Damage(TypedDict):
     """Bytes of it."""
     damage: str
     """"truncated", "corrupt", "unsupported" or "unread" as scans find it; "unplanned" for a field that has no
-    place in a plan, "unwritten" for one whose values could not be read or unpacked."""
+    place in a plan, "unwritten" for one, or a line of an image, that could not be read or unpacked."""
     message: str
     """What was wanted, and what was found."""
 
@@ -40,11 +41,11 @@ class Report:
     """What a run has written."""
 
     fields: int
-    """Fields that are in the store now, those of runs before that it went on with too."""
+    """Fields, or images, that are in the store now, those of runs before that it went on with too."""
     variables: int
     """Variables that the plan has."""
     damages: list[Damage]
-    """What is not in the store: of what is "unwritten" the values are NaN."""
+    """What is not in the store: of what is "unwritten" the values are NaN, and counts 0."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Piece:
 
     @property
     def fields(self) -> int:
-        """How many fields it writes."""
+        """How many fields, or images, it writes."""
         return self.plan._native.fields_of(self.number, self.count)
 
     def write(
@@ -89,6 +90,8 @@ class Piece:
 class Plan:
     """What a conversion of GRIB files writes: Zarr groups, their variables, and the fields that fill them.
 
+    Of images of SEVIRI it is one group, and an image counts where a field does.
+
     Made by `swath.convert.plan`, or `from_json`. `print(plan)` says what would be written, as
     `swath convert --plan` does. It is plain data without any values: it can be pickled (of the options to
     reach its files what is no secret), compared, kept as JSON, and written anywhere where its files are.
@@ -114,7 +117,9 @@ class Plan:
 
     damages: list[Damage]
 
-    def __init__(self, native: _swath.ConversionPlan, damages: list[Damage], sources: Sources) -> None:
+    def __init__(
+        self, native: _swath.ConversionPlan | _swath.ImagePlan, damages: list[Damage], sources: Sources
+    ) -> None:
         self._native = native
         self._sources = sources
         self.damages = damages
@@ -151,7 +156,7 @@ class Plan:
 
     @property
     def fields(self) -> int:
-        """How many fields will be written."""
+        """How many fields, or images, will be written."""
         return self._native.fields
 
     @property
@@ -185,7 +190,7 @@ class Plan:
         >>> swath.convert.Plan.from_json(plan.to_json()) == plan
         True
         """
-        return cls(_swath.ConversionPlan.from_json(text), [], sources_of(storage_options))
+        return cls(_swath._plan_of_json(text), [], sources_of(storage_options))
 
     def pieces(self, count: int) -> list[Piece]:
         """Cut the plan into so many pieces of whole shards, so that no two write the same object.
@@ -221,8 +226,8 @@ class Plan:
 
         Each object is written whole and once; where a point or a field is missing is NaN. In memory are
         fields for as many threads as there are processors (16 where files are remote), as many as an object
-        has each, within a gigabyte, or one object if that is larger. The GIL is released; Ctrl-C ends the
-        call, and `resume` goes on from there.
+        has each, within a gigabyte, or one object if that is larger; of images docs/nat.md says it. The GIL
+        is released; Ctrl-C ends the call, and `resume` goes on from there.
 
         Parameters
         ----------
@@ -233,13 +238,14 @@ class Plan:
             The folder of the journal, which says what is done so that another run goes on. True is
             TARGET.journal beside a local target, and none for others; False is none.
         strict : bool, default False
-            Whether a field that cannot be read ends the call, rather than be left out.
+            Whether a field or a line that cannot be read ends the call, rather than be left out.
         storage_options : dict, optional
             How to reach the target, as for `swath.open`.
         source_options : dict, optional
             How to reach the files; those of the plan, where it is left out.
         progress : bool or function, optional
-            Whether a bar shows how many fields are written, as for `Array.read`, or a function that is told.
+            Whether a bar shows how many fields, or bands of images, are written, as for `Array.read`, or a
+            function that is told.
 
         Returns
         -------
@@ -342,7 +348,7 @@ class Plan:
 
 def _unpickled(text: str, damages: list[Damage], *sources: Any) -> Plan:
     options, provider = sources
-    return Plan(_swath.ConversionPlan.from_json(text), damages, (options, provider))
+    return Plan(_swath._plan_of_json(text), damages, (options, provider))
 
 
 def plan(
@@ -354,18 +360,23 @@ def plan(
     codec: str | Iterable[Mapping[str, Any]] | None = "auto",
     mantissa_bits: int | None = None,
     keep: Iterable[str] = (),
+    calibrate: Calibrate = "counts",
+    channels: Iterable[str] = (),
     strict: bool = False,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Plan:
-    """Say what Zarr would be made of GRIB files; nothing but the heads of messages is read.
+    """Say what Zarr would be made of GRIB files or images of SEVIRI; only the heads of messages are read.
 
     Fields are sorted into variables and hypercubes as cfgrib does, with its names, units and coordinates;
     gaps are allowed. One hypercube is written to the root of the store, several to a group each.
 
+    Files called `.nat` are images of SEVIRI, of which the headers are read (8 KB each): one group along
+    time, as docs/nat.md describes it.
+
     Parameters
     ----------
     files : str, os.PathLike, an iterable of them, or a Scan
-        GRIB files of edition 1 or 2, as for `scan`.
+        GRIB files of edition 1 or 2, as for `scan`, or `.nat` files, and not both.
     access : {"fields", "training-fields", "crops", "timeseries"}, optional
         How the values will be read, from which chunks and shards follow: a chunk is a field and an object of
         its own ("fields", where nothing is given); a field in shards of up to 128 MiB of fields; 128 by 128
@@ -389,6 +400,11 @@ def plan(
     keep : iterable of str, optional
         Dimensions that stay where there is one value of them, so that `append` can add more: "time", as a
         rule.
+    calibrate : {"counts", "radiance", "reflectance-or-temperature"}, default "counts"
+        Of `.nat` files: what pixels are written as. Numbers of ten bits (uint16, 0 is no data); or 32-bit
+        floats, in mW m-2 sr-1 (cm-1)-1; or in percent of solar channels and in K of others.
+    channels : iterable of str, optional
+        Of `.nat` files: the channels to write, such as `["IR_108", "HRV"]`; all that there are by default.
     strict : bool, default False
         Whether damages in the files are an error.
     storage_options : dict, optional
@@ -402,13 +418,14 @@ def plan(
     Raises
     ------
     InvalidError
-        Extents or options that make no sense, or there are no files. A ValueError too.
+        Extents or options that make no sense, or none for files of this kind; there are no files, or some are
+        `.nat` files and others are not. A ValueError too.
     CorruptError
         With `strict`, there are damages.
     StorageError
         A file is not there, or the storage failed.
     UnsupportedError
-        No field has a place in a plan, or a scheme or an option is not known.
+        No field has a place in a plan, images are not of one view, or a scheme or an option is not known.
 
     Examples
     --------
@@ -420,9 +437,20 @@ def plan(
         raise InvalidError("wanted `access` or `chunks`, found both")
     if mantissa_bits is not None and not 1 <= mantissa_bits <= 23:
         raise InvalidError(f"wanted 1 to 23 mantissa bits, found {mantissa_bits}")
-    if isinstance(files, Scan) and storage_options is not None:
-        raise InvalidError("wanted `storage_options` where the files are scanned, found a scan")
-    found = files if isinstance(files, Scan) else scan(files, storage_options=storage_options)
+    if isinstance(files, Scan):
+        if storage_options is not None:
+            raise InvalidError("wanted `storage_options` where the files are scanned, found a scan")
+        found = files
+    else:
+        names = names_of(files)
+        if _swath._are_images(names):
+            given: dict[str, object] = {"access": access, "chunks": chunks, "shards": shards}
+            given |= {"mantissa_bits": mantissa_bits, "keep": keep or None}
+            _refuse(given | {"codec": None if codec == "auto" else codec})
+            return _plan_of_images(names, calibrate, channels, strict, storage_options)
+        found = scan(names, storage_options=storage_options)
+    if calibrate != "counts" or channels:
+        raise InvalidError("wanted `calibrate` and `channels` of .nat files alone, found them of GRIB files")
     native, damages = _swath.ConversionPlan.of(
         found._native,
         "fields" if access is None else access,
@@ -434,6 +462,27 @@ def plan(
     )
     _check(damages, strict)
     return Plan(native, damages, found._sources)
+
+
+def _plan_of_images(
+    names: list[str],
+    calibrate: Calibrate,
+    channels: Iterable[str],
+    strict: bool,
+    storage_options: Mapping[str, Any] | None,
+) -> Plan:
+    sources = sources_of(storage_options)
+    wanted = [channels] if isinstance(channels, str) else list(channels)
+    native, damages = _swath.ImagePlan.of(names, sources, calibrate, wanted)
+    _check(damages, strict)
+    return Plan(native, damages, sources)
+
+
+def _refuse(given: Mapping[str, object]) -> None:
+    """Name the first argument that is given and has no meaning for images."""
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidError(f"wanted `{name}` of GRIB files alone, found it of .nat files")
 
 
 def resume(
@@ -502,10 +551,13 @@ def append(
     field whose place is there is written over what it holds. Chunks, shards and codec stay as they are. Where
     it is interrupted, `resume` goes on.
 
+    Images of SEVIRI, of `.nat` files, must be later than all that are there; quantity and channels are those
+    of the store.
+
     Parameters
     ----------
     files : str, os.PathLike, an iterable of them, or a Scan
-        GRIB files that are not in the store, as for `scan`.
+        GRIB files, or `.nat` files, that are not in the store, as for `plan`.
     target : str, os.PathLike or a store
         The store, which `Plan.write` has made with a journal and, of one value, with `keep`.
     journal : str or os.PathLike, optional
@@ -544,10 +596,19 @@ def append(
     >>> swath.open("forecast.zarr/t").shape
     (2, 2, 3)
     """
-    found = files if isinstance(files, Scan) else scan(files, storage_options=source_options)
+    folder = None if journal is None else fspath(journal)
+    if isinstance(files, Scan):
+        found = files
+    else:
+        names = names_of(files)
+        if _swath._are_images(names):
+            sources = sources_of(source_options)
+            return Report(
+                *_swath._append_images(names, target, storage_options, sources, folder, strict, progress)
+            )
+        found = scan(names, storage_options=source_options)
     damages: list[Any] = [damage for damage in found.damages if damage["damage"] != "stray"]
     _check(damages, strict)
-    folder = None if journal is None else fspath(journal)
     fields, variables, left = _swath._append_conversion(
         found._native, target, storage_options, found._sources, folder, strict, progress
     )
@@ -582,4 +643,6 @@ def _codec(codec: str | Iterable[Mapping[str, Any]] | None) -> str:
     """Return a codec in words, or a list of them in JSON."""
     if codec is None:
         return "none"
+    if codec == "auto":
+        return "zstd:3"
     return codec if isinstance(codec, str) else json.dumps([dict(one) for one in codec])
