@@ -237,7 +237,9 @@ fn codec_of(py: Python<'_>, text: &str) -> PyResult<Option<Vec<Value>>> {
     match serde_json::from_str(text) {
         Ok(Value::Array(compressors)) => Ok(Some(compressors)),
         _ if text == "auto" => Ok(None),
-        _ => compressors(text).map(Some).map_err(|failed| raised_by_conversion(py, &failed)),
+        _ => {
+            compressors(text, size_of::<f32>()).map(Some).map_err(|failed| raised_by_conversion(py, &failed))
+        }
     }
 }
 

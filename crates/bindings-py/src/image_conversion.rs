@@ -8,13 +8,14 @@ use crate::logs::pass_on;
 use crate::raw_ranges::objects_of;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
+use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use swath::convert::nat::{
-    Channel, Conversion, ConversionOptions, ConversionPlan as Images, Header, Journal, LineFailure, Quantity,
-    WriteOptions, are_nat_names,
+    Channel, Conversion, ConversionOptions, ConversionPlan as Images, Header, Journal, LineFailure,
+    PixelLayout, Quantity, WriteOptions, are_nat_names,
 };
-use swath::convert::{DamageKind, OnFailure, Piece, PlannedFile, journal_document};
+use swath::convert::{DamageKind, Extents, OnFailure, Piece, PlannedFile, journal_document};
 use swath::ioengine::{Engine, ObjectRef, storage_len};
 use swath::{Error, ErrorKind, Objects};
 
@@ -28,18 +29,22 @@ pub(crate) struct ImagePlan {
 impl ImagePlan {
     /// Put the images of files together; what of them cannot be read is named.
     #[staticmethod]
-    #[pyo3(signature = (files, sources, calibrate, channels))]
+    #[pyo3(signature = (files, sources, calibrate, channels, chunks, shards, codec))]
+    #[expect(clippy::too_many_arguments, reason = "one for each of Python's")]
     fn of<'py>(
         py: Python<'py>,
         files: Vec<String>,
         sources: SourceOptions,
         calibrate: &str,
         channels: Vec<String>,
+        chunks: Option<Extents>,
+        shards: Option<Extents>,
+        codec: &str,
     ) -> PyResult<(ImagePlan, Bound<'py, PyList>)> {
-        let options = ConversionOptions {
-            quantity: quantity_of(py, calibrate)?,
-            channels: channels.iter().map(|name| channel_of(py, name)).collect::<PyResult<_>>()?,
-        };
+        let quantity = quantity_of(py, calibrate)?;
+        let channels = channels.iter().map(|name| channel_of(py, name)).collect::<PyResult<_>>()?;
+        let layout = PixelLayout { chunks, shards, ..PixelLayout::default() };
+        let options = ConversionOptions { quantity, channels, layout: encoded(py, layout, codec, quantity)? };
         let objects = objects_of(py, sources.0, sources.1)?;
         let waited = waited(py, |signalled| {
             aside(signalled, None, |so_far| {
@@ -327,6 +332,14 @@ fn trailer(header: &Header, file: &PlannedFile) -> Option<Left> {
     let kind = if file.size < span.end() { DamageKind::Truncated } else { DamageKind::Corrupt };
     let message = format!("no trailer: {reason}");
     Some(Left { file: file.name.clone(), span: (span.offset, span.len), kind: kind.word(), message })
+}
+
+/// A layout with compressors by their words, or as metadata lists them.
+fn encoded(py: Python<'_>, layout: PixelLayout, codec: &str, quantity: Quantity) -> PyResult<PixelLayout> {
+    match serde_json::from_str(codec) {
+        Ok(Value::Array(compressors)) => Ok(PixelLayout { codecs: Some(compressors), ..layout }),
+        _ => layout.with_codec(codec, quantity).map_err(|failed| raised_by_conversion(py, &failed)),
+    }
 }
 
 fn quantity_of(py: Python<'_>, name: &str) -> PyResult<Quantity> {

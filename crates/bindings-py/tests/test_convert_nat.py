@@ -118,6 +118,15 @@ def test_radiances_are_lines_of_counts(tmp_path, files):
             {"calibrate": "reflectance-or-temperature", "channels": ["IR_108", "HRV"]},
             ["--calibrate", "reflectance-or-temperature", "--channels", "IR_108,HRV"],
         ),
+        (
+            {
+                "chunks": {"channel": "all", "y": 2, "x": 7},
+                "shards": {"y": 4, "y_hrv": "all"},
+                "codec": "blosc:3",
+            },
+            ["--chunks", "channel=all,y=2,x=7", "--shards", "y=4,y_hrv=all", "--codec", "blosc:3"],
+        ),
+        ({"shards": "none", "codec": None}, ["--shards", "none", "--codec", "none"]),
     ],
 )
 @pytest.mark.skipif(not BINARY.exists(), reason="the command line is not built: cargo build -p swath-cli")
@@ -159,6 +168,29 @@ def test_what_one_began_the_other_goes_on_with(tmp_path, files):
     subprocess.run(piece, cwd=tmp_path, capture_output=True, check=True)
     plan.write_piece(1, 2, tmp_path / "b.zarr", journal=tmp_path / "journal")
     assert contents(tmp_path / "b.zarr") == contents(tmp_path / "whole.zarr")
+
+
+def test_every_layout_holds_the_same_counts(tmp_path, files):
+    codec = [{"name": "zstd", "configuration": {"level": 1, "checksum": True}}]
+    layouts = [
+        {"chunks": {"channel": "all", "y": 3, "x": 5}},
+        {"chunks": {"y": 4, "y_hrv": 5}, "shards": "none", "codec": codec},
+        {"chunks": {"channel": 2}, "shards": {"channel": "all", "y_hrv": "all"}, "codec": "gzip:9"},
+    ]
+    swath.convert.plan(files).write(tmp_path / "whole.zarr")
+    for number, layout in enumerate(layouts):
+        plan = swath.convert.plan(files[:2], **layout)
+        assert "chunks (1, " in str(plan)
+        target = tmp_path / f"{number}.zarr"
+        for piece in plan.pieces(2):
+            piece.write(target, journal=tmp_path / f"{target.name}.journal")
+        # Those that join are laid out as the others.
+        swath.convert.append(files[2:], target)
+        for name in ("counts", "counts_hrv"):
+            found = zarr.open_array(target / name, mode="r")[...]
+            np.testing.assert_array_equal(found, swath.open_array(tmp_path / "whole.zarr" / name)[...])
+    metadata = json.loads((tmp_path / "1.zarr/counts/zarr.json").read_text())
+    assert metadata["codecs"][1:] == codec
 
 
 def test_plans_are_plain_data(files):
@@ -319,9 +351,10 @@ def test_targets_and_files_are_looked_at_first(tmp_path, files):
         ({"access": "crops"}, "`access` of GRIB files alone"),
         ({"mantissa_bits": 7}, "`mantissa_bits` of GRIB files alone"),
         ({"keep": ["time"]}, "`keep` of GRIB files alone"),
-        ({"chunks": {"x": 100}}, "`chunks` of GRIB files alone"),
-        ({"shards": "none"}, "`shards` of GRIB files alone"),
-        ({"codec": "gzip"}, "`codec` of GRIB files alone"),
+        ({"chunks": {"level": 100}}, "along level, and the dimensions are channel, time, x, x_hrv, y, y_hrv"),
+        ({"chunks": {"time": 2}}, "chunks of 2 along time: wanted 1, as images are written"),
+        ({"chunks": {"x": 7}, "shards": {"x": 15}}, "wanted whole chunks"),
+        ({"codec": "lzma"}, 'found "lzma"'),
         ({"calibrate": "kelvin"}, 'found "kelvin"'),
         ({"channels": ["IR_109"]}, 'found "IR_109"'),
         ({"channels": ["IR_134"]}, "no file has the channel IR_134"),

@@ -1,5 +1,6 @@
 //! `swath convert FILES... TARGET` of .nat files: images of SEVIRI as one Zarr group.
 
+use crate::convert_options::LayoutArguments;
 use crate::convert_write::{
     Files, WriteArguments, new_target, store, target_and_journal, unchanged, write_plan,
 };
@@ -23,17 +24,30 @@ use swath::ioengine::{Engine, storage_len};
 /// The arguments that .nat files have of their own.
 #[derive(clap::Args)]
 pub(crate) struct NatArguments {
-    /// Of .nat files: what pixels are written as.
-    #[arg(long, value_enum, default_value_t = Calibrate::Counts)]
-    calibrate: Calibrate,
+    /// Of .nat files: what pixels are written as. Counts if not given.
+    #[arg(long, value_enum)]
+    calibrate: Option<Calibrate>,
     /// Of .nat files: the channels to write, such as IR_108,HRV; all that there are by default.
     #[arg(long, value_delimiter = ',', value_parser = parse_channel)]
     channels: Vec<Channel>,
 }
 
 impl NatArguments {
-    fn options(&self) -> ConversionOptions {
-        ConversionOptions { quantity: self.calibrate.quantity(), channels: self.channels.clone() }
+    fn options(&self, layout: &LayoutArguments) -> anyhow::Result<ConversionOptions> {
+        let quantity = self.calibrate.map_or(Quantity::Counts, Calibrate::quantity);
+        let layout = layout.of_images(quantity)?;
+        Ok(ConversionOptions { quantity, channels: self.channels.clone(), layout })
+    }
+
+    /// # Errors
+    ///
+    /// Where one of them is given, for files of another kind.
+    pub(crate) fn refuse(&self) -> anyhow::Result<()> {
+        let given = [("--calibrate", self.calibrate.is_some()), ("--channels", !self.channels.is_empty())];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((name, _)) => bail!("{name} is of .nat files: wanted none of others"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -74,8 +88,9 @@ pub(crate) fn convert(
     interrupt: &Interrupt,
     out: &mut impl Write,
 ) -> anyhow::Result<Verdict> {
+    let options = arguments.nat.options(&arguments.layout)?;
     let (files, headers, damages) = sound(arguments, files, interrupt, out)?;
-    let conversion = Conversion::new(headers, &arguments.nat.options())?;
+    let conversion = Conversion::new(headers, &options)?;
     let plan = ConversionPlan::of(&conversion, &files.planned)?;
     if let Some(file) = &arguments.plan {
         if let Some(file) = file {

@@ -1,45 +1,49 @@
 //! How a conversion lays out its result, as arguments have it.
 
+use anyhow::bail;
 use serde_json::Value;
 use std::path::PathBuf;
+use swath::convert::nat::{PixelLayout, Quantity};
 use swath::convert::{Access, Extents, LayoutOptions, Piece, PlanOptions, compressors};
+
+/// Arguments of what is planned, which a conversion that goes on or is appended to has already.
+pub(crate) const PLANNED: [&str; 8] =
+    ["access", "chunks", "shards", "codec", "mantissa_bits", "keep", "calibrate", "channels"];
 
 /// The arguments that say how values are chunked and encoded.
 #[derive(clap::Args)]
 pub(crate) struct LayoutArguments {
-    /// How the values will be read: chunks and shards are made for that. Whole fields, each an object, if not given.
+    /// Of GRIB files: how the values will be read; chunks and shards are made for that. Whole fields, each an object, if not given.
     #[arg(long = "for", value_name = "ACCESS", value_parser = parse_access)]
     access: Option<Access>,
     /// Elements of a chunk along dimensions by their names, such as time=24,latitude=128,longitude=128 or level=all; of others
-    /// one, or all of the grid.
+    /// one, or all of the grid. Of .nat files channel=all,y=128,x=128; of others one, or 232 rows and columns.
     #[arg(long, value_name = "NAME=EXTENT,...", value_parser = parse_extents, conflicts_with = "access")]
     chunks: Option<ByName>,
     /// Elements of a shard in the same way, whole chunks; of dimensions that are not named a chunk, or all of the grid. Or none.
+    /// Of .nat files bands of 232 rows if not given.
     #[arg(long, value_name = "NAME=EXTENT,...|none", value_parser = parse_shards)]
     shards: Option<ByName>,
-    /// The compressor: NAME or NAME:LEVEL of zstd, gzip, blosc (zstd with shuffle) or none; or `auto`, for what suits the packing of
-    /// each variable.
-    #[arg(long, value_name = "CODEC", default_value = "auto", value_parser = parse_codec)]
-    codec: Codec,
-    /// Bits of the mantissa to keep of each value, of 23: others are rounded off, and values compress better. The relative error
+    /// The compressor: NAME or NAME:LEVEL of zstd, gzip, blosc (zstd with shuffle) or none. What suits the packing of each variable if not
+    /// given; of .nat files blosc's zstd:1 of bits side by side.
+    #[arg(long, value_name = "CODEC", value_parser = parse_codec)]
+    codec: Option<Codec>,
+    /// Of GRIB files: bits of the mantissa to keep of each value, of 23: others are rounded off, and values compress better. The relative error
     /// is at most 2^-(BITS+1).
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u8).range(1..=23))]
     mantissa_bits: Option<u8>,
-    /// A dimension that stays where there is one value of it, so that --append can add more; may be given again.
+    /// Of GRIB files: a dimension that stays where there is one value of it, so that --append can add more; may be given again.
     #[arg(long, value_name = "NAME")]
     keep: Vec<String>,
 }
-
-/// The word for compressors that suit.
-const AUTO: &str = "auto";
 
 /// Extents by the names of dimensions.
 #[derive(Clone, Debug)]
 struct ByName(Extents);
 
-/// Compressors as metadata lists them; `None` for those that suit.
+/// A compressor in words, and as metadata lists it of 32-bit floats.
 #[derive(Clone, Debug)]
-struct Codec(Option<Vec<Value>>);
+struct Codec(String, Vec<Value>);
 
 impl LayoutArguments {
     pub(crate) fn options(&self) -> PlanOptions {
@@ -50,10 +54,38 @@ impl LayoutArguments {
                 chunks: extents(&self.chunks),
                 shards: extents(&self.shards),
             },
-            compressors: self.codec.0.clone(),
+            compressors: self.codec.clone().map(|Codec(_, compressors)| compressors),
             mantissa_bits: self.mantissa_bits,
             kept_dimensions: self.keep.clone(),
         }
+    }
+
+    /// The same of images.
+    ///
+    /// # Errors
+    ///
+    /// Where there is something that images have not.
+    pub(crate) fn of_images(&self, quantity: Quantity) -> anyhow::Result<PixelLayout> {
+        let refused = [
+            ("--for", self.access.is_some(), "--chunks and --shards"),
+            (
+                "--mantissa-bits",
+                self.mantissa_bits.is_some(),
+                "--codec, as pixels of ten bits have nothing to round",
+            ),
+            ("--keep", !self.keep.is_empty(), "nothing in its place, as time is always kept"),
+        ];
+        if let Some((name, _, wanted)) = refused.into_iter().find(|(_, is_given, _)| *is_given) {
+            bail!("{name} is of GRIB files: wanted of .nat files {wanted}");
+        }
+        let extents = |given: &Option<ByName>| given.clone().map(|ByName(extents)| extents);
+        let layout = PixelLayout {
+            chunks: extents(&self.chunks),
+            shards: extents(&self.shards),
+            ..PixelLayout::default()
+        };
+        let codec = self.codec.as_ref().map_or("auto", |Codec(words, _)| words);
+        Ok(layout.with_codec(codec, quantity)?)
     }
 }
 
@@ -88,10 +120,8 @@ fn parse_shards(text: &str) -> Result<ByName, String> {
 }
 
 fn parse_codec(text: &str) -> Result<Codec, String> {
-    if text == AUTO {
-        return Ok(Codec(None));
-    }
-    compressors(text).map(|found| Codec(Some(found))).map_err(|error| error.message().to_owned())
+    let compressors = compressors(text, size_of::<f32>()).map_err(|error| error.message().to_owned())?;
+    Ok(Codec(text.to_owned(), compressors))
 }
 
 /// `3/8`: the third of eight pieces.
@@ -128,8 +158,7 @@ mod tests {
         assert_eq!(extents, [("time".to_owned(), 24), ("level".to_owned(), 0)]);
         assert!(parse_extents("24").is_err() && parse_extents("time=0").is_err());
         assert!(parse_codec("zstd:fast").is_err() && parse_codec("lzma").is_err());
-        assert_eq!(parse_codec("gzip:9").unwrap().0.unwrap()[0]["configuration"]["level"], 9);
-        assert!(parse_codec("auto").unwrap().0.is_none());
+        assert_eq!(parse_codec("gzip:9").unwrap().1[0]["configuration"]["level"], 9);
         let beside = journal_folder(None, Some(&PathBuf::from("a.zarr")));
         assert_eq!(beside, Some(PathBuf::from("a.zarr.journal")));
     }

@@ -2,7 +2,7 @@
 
 use crate::convert::scanned;
 use crate::convert_nat::{self, NatArguments};
-use crate::convert_options::{LayoutArguments, journal_folder, parse_piece};
+use crate::convert_options::{LayoutArguments, PLANNED, journal_folder, parse_piece};
 use crate::interrupt::Interrupt;
 use crate::place::{Place, UrlArguments};
 use crate::progress::{Progress, Unit};
@@ -31,13 +31,13 @@ pub(crate) struct WriteArguments {
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub(crate) plan: Option<Option<PathBuf>>,
     /// Write one part of a plan, such as 3/8: parts may be written at the same time, on any machine.
-    #[arg(long, value_name = "I/N", value_parser = parse_piece, conflicts_with_all = ["plan", "resume"])]
+    #[arg(long, value_name = "I/N", value_parser = parse_piece, conflicts_with_all = ["plan", "resume"], conflicts_with_all = PLANNED)]
     piece: Option<Piece>,
     /// Go on with a conversion that was interrupted: what its journal says is done is not done again.
-    #[arg(long, conflicts_with = "plan")]
+    #[arg(long, conflicts_with = "plan", conflicts_with_all = PLANNED)]
     resume: bool,
     /// Add the fields of the files to a store that is there, behind what it has along one dimension.
-    #[arg(long, conflicts_with_all = ["plan", "resume", "piece"])]
+    #[arg(long, conflicts_with_all = ["plan", "resume", "piece"], conflicts_with_all = PLANNED)]
     append: bool,
     /// The folder of the journal: beside a target that is a directory, if not given. A target behind a URL has none then.
     #[arg(long, value_name = "DIR")]
@@ -46,7 +46,7 @@ pub(crate) struct WriteArguments {
     #[arg(long)]
     pub(crate) strict: bool,
     #[command(flatten)]
-    layout: LayoutArguments,
+    pub(crate) layout: LayoutArguments,
     #[command(flatten)]
     pub(crate) nat: NatArguments,
     #[command(flatten)]
@@ -84,6 +84,7 @@ fn convert(
         let files = Files::open(&arguments.url, files)?;
         return convert_nat::convert(arguments, files, target, interrupt, out);
     }
+    arguments.nat.refuse()?;
     let (plan, opened, damages) = planned(arguments, files, &arguments.layout.options(), interrupt, out)?;
     if let Some(file) = &arguments.plan {
         if let Some(file) = file {

@@ -1308,7 +1308,13 @@ class ImagePlan:
 
     @staticmethod
     def of(
-        files: list[str], sources: tuple[dict[str, str], object], calibrate: str, channels: list[str]
+        files: list[str],
+        sources: tuple[dict[str, str], object],
+        calibrate: str,
+        channels: list[str],
+        chunks: list[tuple[str, int]] | None,
+        shards: list[tuple[str, int]] | None,
+        codec: str,
     ) -> tuple[ImagePlan, list[Any]]:
         """Put the images of files together; what of them cannot be read is named."""
 

@@ -62,7 +62,11 @@ fn an_image_is_written_and_read() {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), "a.nat", &image(200, 0));
     let text = run(folder.path(), &["convert", "--plan", "a.nat", "out.zarr"]).text();
-    assert_eq!(text, "counts (time 1, channel 1, y 4, x 8) uint16: IR_108\n");
+    let sums = "1 image, 1 variable, 64 B before compression in up to 1 objects";
+    assert_eq!(
+        text,
+        format!("counts (time 1, channel 1, y 4, x 8) uint16, chunks (1, 1, 4, 8): IR_108\n{sums}\n")
+    );
     let text = run(folder.path(), &["convert", "a.nat", "out.zarr"]).text();
     assert_eq!(text, "1 images in 1 variables, 0 damages\n");
     let read = ["stats", "out.zarr/counts", "--json"];
@@ -123,6 +127,62 @@ fn new_images_join_a_store() {
     put(folder.path(), "late.nat", &image(9, 20));
     let late = run(folder.path(), &["convert", "--append", "late.nat", "made.zarr"]).error(1);
     assert!(late.contains("wanted images behind the last one of the store"), "{late}");
+}
+
+#[test]
+fn chunks_shards_and_codec_are_those_that_are_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "a.nat", &image(200, 0));
+    let layout = ["--chunks", "y=2,x=4", "--shards", "y=4,x=4", "--codec", "blosc:9"];
+    let plan =
+        run(folder.path(), &[&["convert", "--plan", "a.nat", "out.zarr"], &layout[..]].concat()).text();
+    let wanted =
+        "counts (time 1, channel 1, y 4, x 8) uint16, chunks (1, 1, 2, 4), shards (1, 1, 4, 4): IR_108\n";
+    assert!(plan.starts_with(wanted) && plan.contains("up to 2 objects"), "{plan}");
+    run(folder.path(), &["convert", "a.nat", "plain.zarr"]).text();
+    run(folder.path(), &[&["convert", "a.nat", "out.zarr"], &layout[..]].concat()).text();
+    let metadata = std::fs::read_to_string(folder.path().join("out.zarr/counts/zarr.json")).unwrap();
+    for part in ["sharding_indexed", "\"clevel\":9", "\"typesize\":2"] {
+        assert!(metadata.replace([' ', '\n'], "").contains(part), "{part} of {metadata}");
+    }
+    assert_eq!(counts(folder.path(), "plain.zarr"), counts(folder.path(), "out.zarr"));
+}
+
+#[test]
+fn arguments_that_mean_nothing_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "a.nat", &image(200, 0));
+    put(folder.path(), "b.grib", b"GRIB");
+    let refused = |files: &[&str], arguments: &[&str], code: i32| {
+        run(folder.path(), &[&["convert"], files, &["out.zarr"], arguments].concat()).error(code)
+    };
+    let cases: [(&[&str], &str); 6] = [
+        (&["--for", "crops"], "--for is of GRIB files: wanted of .nat files --chunks and --shards"),
+        (&["--mantissa-bits", "7"], "--mantissa-bits is of GRIB files"),
+        (&["--keep", "time"], "--keep is of GRIB files"),
+        (&["--chunks", "time=2"], "chunks of 2 along time: wanted 1"),
+        (&["--chunks", "level=2"], "extents along level, and the dimensions are channel, time, x, y"),
+        (&["--chunks", "y=2", "--shards", "y=3"], "wanted whole chunks"),
+    ];
+    for (arguments, wanted) in cases {
+        let found = refused(&["a.nat"], arguments, 1);
+        assert!(found.contains(wanted), "{found}");
+    }
+    for (arguments, wanted) in
+        [(["--calibrate", "counts"], "--calibrate"), (["--channels", "HRV"], "--channels")]
+    {
+        let found = refused(&["b.grib"], &arguments, 1);
+        assert!(found.contains(&format!("{wanted} is of .nat files")), "{found}");
+    }
+    for goes_on in [&["--append", "a.nat"][..], &["--resume"], &["--piece", "1/2", "plan.json"]] {
+        for arguments in [["--calibrate", "radiance"], ["--chunks", "y=2"], ["--codec", "none"]] {
+            let found = refused(goes_on, &arguments, 2);
+            assert!(found.contains("cannot be used with") && found.contains(arguments[0]), "{found}");
+        }
+    }
+    let found = run(folder.path(), &["convert", "scan", "a.nat"]).error(1);
+    assert!(found.contains("swath convert --plan FILES TARGET"), "{found}");
+    assert!(!folder.path().join("out.zarr").exists());
 }
 
 #[test]

@@ -49,13 +49,13 @@ fn zstd(level: Option<i32>) -> Value {
     json!({ "name": "zstd", "configuration": { "level": level.unwrap_or(3), "checksum": false } })
 }
 
-/// Compressors of 32-bit floats as Zarr v3's metadata lists them, from `NAME` or `NAME:LEVEL`: `zstd`, `gzip`, `blosc` (zstd behind a shuffle),
+/// Compressors of elements of so many bytes as Zarr v3's metadata lists them, from `NAME` or `NAME:LEVEL`: `zstd`, `gzip`, `blosc` (zstd behind a shuffle),
 /// or `none`, which is an empty list.
 ///
 /// # Errors
 ///
 /// `Invalid` for other words, and for a level that is no number.
-pub fn compressors(text: &str) -> Result<Vec<Value>, Error> {
+pub fn compressors(text: &str, element_bytes: usize) -> Result<Vec<Value>, Error> {
     let (name, level) = text.split_once(':').map_or((text, None), |(name, level)| (name, Some(level)));
     let invalid = |message: String| Error::new(ErrorKind::Invalid, message);
     let level = level.map(|level| {
@@ -70,7 +70,7 @@ pub fn compressors(text: &str) -> Result<Vec<Value>, Error> {
             "cname": "zstd",
             "clevel": level.unwrap_or(5),
             "shuffle": "shuffle",
-            "typesize": 4,
+            "typesize": element_bytes.max(1),
             "blocksize": 0,
         }),
         _ => return Err(invalid(format!("wanted a codec zstd, gzip, blosc or none, found {name:?}"))),
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(block(&of(&[(0, 10), (2, 0)], 721 * 1439, None)), Some(64 << 10));
         assert_eq!(block(&of(&[(0, 24)], 100, None)), Some(400));
         assert_eq!(block(&of(&[(1, 8)], 721 * 1440, Some(10))), Some(256 << 10));
-        let zstd = compressors("zstd:3").unwrap();
+        let zstd = compressors("zstd:3", 4).unwrap();
         for fields in [vec![], vec![(0, 0)], vec![(0, 9)], vec![(1, 16), (2, 16), (0, 16)]] {
             assert_eq!(of(&fields, 721 * 1440, None), zstd, "{fields:?}");
         }
@@ -106,11 +106,12 @@ mod tests {
 
     #[test]
     fn compressors_are_named_or_refused() {
-        assert_eq!(compressors("gzip:9").unwrap()[0]["configuration"]["level"], 9);
-        assert_eq!(compressors("zstd").unwrap()[0]["configuration"]["level"], 3);
-        assert!(compressors("none").unwrap().is_empty());
+        assert_eq!(compressors("gzip:9", 4).unwrap()[0]["configuration"]["level"], 9);
+        assert_eq!(compressors("zstd", 4).unwrap()[0]["configuration"]["level"], 3);
+        assert_eq!(compressors("blosc", 2).unwrap()[0]["configuration"]["typesize"], 2);
+        assert!(compressors("none", 4).unwrap().is_empty());
         for text in ["zstd:fast", "lzma", ""] {
-            assert_eq!(compressors(text).unwrap_err().kind(), ErrorKind::Invalid, "{text}");
+            assert_eq!(compressors(text, 4).unwrap_err().kind(), ErrorKind::Invalid, "{text}");
         }
     }
 }

@@ -47,6 +47,11 @@ impl Parts {
         Ok(Parts { ranges, stride })
     }
 
+    /// Bytes of all parts of a record.
+    pub(super) fn stride(&self) -> usize {
+        self.stride
+    }
+
     /// Where among the parts of a record one of its bytes is.
     fn place(&self, byte: u64) -> Option<usize> {
         let mut before = 0;

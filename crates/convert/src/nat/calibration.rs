@@ -25,6 +25,14 @@ pub enum Quantity {
     ReflectanceOrTemperature,
 }
 
+impl Quantity {
+    /// Bytes of a pixel: counts are 16-bit integers, others 32-bit floats.
+    #[must_use]
+    pub fn element_bytes(self) -> usize {
+        if self == Quantity::Counts { 2 } else { 4 }
+    }
+}
+
 /// What makes radiances of a channel's counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coefficients {

@@ -6,6 +6,7 @@ use super::conversion_plan::View;
 use super::geometry::Grid;
 use super::header::Header;
 use super::moment::Moment;
+use super::pixel_layout::{Cut, PixelLayout};
 use crate::{Error, ErrorKind};
 
 /// Files of one satellite's view, to be written along time.
@@ -19,6 +20,8 @@ pub struct Conversion {
     pub variables: Vec<Variable>,
     /// Images that the store has before these.
     pub first_new_file: usize,
+    /// How pixels are stored.
+    pub layout: PixelLayout,
     /// What all images have in common.
     pub view: View,
 }
@@ -30,6 +33,8 @@ pub struct ConversionOptions {
     pub quantity: Quantity,
     /// The channels that are wanted; all that there are where it is empty.
     pub channels: Vec<Channel>,
+    /// How pixels are stored.
+    pub layout: PixelLayout,
 }
 
 /// A variable over time, its channels, rows and columns.
@@ -66,9 +71,9 @@ impl Conversion {
     /// # Errors
     ///
     /// `Unsupported` where files have different projections or parts of the disc, two are of one time, or one says no time;
-    /// `Invalid` where no file has a channel that is wanted.
+    /// `Invalid` where no file has a channel that is wanted, and for chunks and shards that make no sense.
     pub fn new(headers: Vec<Header>, options: &ConversionOptions) -> Result<Conversion, Error> {
-        let ConversionOptions { quantity, channels } = options;
+        let ConversionOptions { channels, .. } = options;
         let timed = by_time(headers)?;
         let sorted = || timed.iter().map(|(_, _, header)| header);
         let view = View::of(sorted()).ok_or_else(|| Error::unsupported("no files: nothing to write"))?;
@@ -80,15 +85,14 @@ impl Conversion {
         let is_wanted = |channel: &Channel| channels.is_empty() || channels.contains(channel);
         let chosen: Vec<Channel> =
             Channel::ALL.into_iter().filter(|channel| there(channel) && is_wanted(channel)).collect();
-        Conversion::assembled(timed, view, *quantity, &chosen, 0)
+        Conversion::assembled(timed, view, ConversionOptions { channels: chosen, ..options.clone() }, 0)
     }
 
-    /// Files by time as a conversion, where they are of one view, behind so many others.
+    /// Files by time as a conversion of those channels, where they are of one view, behind so many others.
     pub(super) fn assembled(
         files: Vec<Timed>,
         view: View,
-        quantity: Quantity,
-        channels: &[Channel],
+        ConversionOptions { quantity, channels, layout }: ConversionOptions,
         first_new_file: usize,
     ) -> Result<Conversion, Error> {
         let others = if first_new_file == 0 { "the first one" } else { "those of the store" };
@@ -117,9 +121,18 @@ impl Conversion {
             let what = format!("file {number} does not say which columns of the disc lines of HRV are of");
             return Err(Error::unsupported(what));
         }
-        let variables = variables(quantity, channels);
+        let variables = variables(quantity, &channels);
+        layout.check_names(variables.iter().flat_map(Variable::dimensions).collect())?;
+        for variable in &variables {
+            layout.cut(&variable.dimensions(), &view.shape(variable, 1))?;
+        }
         let files = files.into_iter().map(|(_, number, header)| (number, header)).collect();
-        Ok(Conversion { quantity, files, variables, first_new_file, view })
+        Ok(Conversion { quantity, files, variables, first_new_file, layout, view })
+    }
+
+    /// What a variable's array is cut into.
+    pub(super) fn cut(&self, variable: &Variable) -> Result<Cut, Error> {
+        self.layout.cut(&variable.dimensions(), &self.view.shape(variable, 1))
     }
 
     /// The rows and columns of a variable.

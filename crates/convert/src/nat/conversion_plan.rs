@@ -3,10 +3,11 @@
 use super::Finished;
 use super::calibration::Quantity;
 use super::channel::Channel;
-use super::conversion::{Conversion, Variable, by_time, told, variables};
+use super::conversion::{Conversion, ConversionOptions, Variable, by_time, told, variables};
 use super::geometry::{Grid, Projection};
 use super::header::Header;
 use super::moment::Moment;
+use super::pixel_layout::{Cut, PixelLayout};
 use super::write::LineFailure;
 use crate::journal::Journaled;
 use crate::{Error, ErrorKind, Piece, PlannedFile, document};
@@ -29,6 +30,9 @@ pub struct ConversionPlan {
     pub quantity: Quantity,
     /// The channels that are written, in order.
     pub channels: Vec<Channel>,
+    /// How pixels are stored.
+    #[serde(default, skip_serializing_if = "PixelLayout::is_default")]
+    pub layout: PixelLayout,
     /// What all images have in common.
     pub view: View,
 }
@@ -117,6 +121,7 @@ impl ConversionPlan {
             first_new_file: 0,
             quantity: conversion.quantity,
             channels,
+            layout: conversion.layout.clone(),
             view: conversion.view,
         })
     }
@@ -154,13 +159,12 @@ impl ConversionPlan {
 
     /// The conversion of files that have these headers, behind those of the store.
     fn conversion(&self, headers: Vec<Header>) -> Result<Conversion, Error> {
-        Conversion::assembled(
-            by_time(headers)?,
-            self.view,
-            self.quantity,
-            &self.channels,
-            self.first_new_file,
-        )
+        let options = ConversionOptions {
+            quantity: self.quantity,
+            channels: self.channels.clone(),
+            layout: self.layout.clone(),
+        };
+        Conversion::assembled(by_time(headers)?, self.view, options, self.first_new_file)
     }
 
     /// What is written: one variable of all channels that share a grid and a unit.
@@ -173,6 +177,11 @@ impl ConversionPlan {
     #[must_use]
     pub fn shape(&self, variable: &Variable) -> Vec<u64> {
         self.view.shape(variable, self.files.len())
+    }
+
+    /// What a variable's array is cut into.
+    pub(super) fn cut(&self, variable: &Variable) -> Result<Cut, Error> {
+        self.layout.cut(&variable.dimensions(), &self.view.shape(variable, 1))
     }
 
     /// How many images a piece writes.
@@ -223,6 +232,7 @@ impl ConversionPlan {
         if plan.channels.is_empty() || !plan.channels.windows(2).all(is_before) {
             return Err(invalid(format!("no plan: channels {:?}", plan.channels)));
         }
+        plan.variables().iter().try_for_each(|variable| plan.cut(variable).map(|_| ()))?;
         Ok(plan)
     }
 }

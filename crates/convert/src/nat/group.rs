@@ -6,6 +6,7 @@ use super::conversion::{Conversion, Variable};
 use super::geometry::{Grid, HEIGHT_METRES};
 use super::header::Header;
 use super::moment::Moment;
+use super::pixel_layout::bits_apart;
 use crate::nodes::{Expected, array, grown};
 use crate::{Error, ErrorKind};
 use serde_json::{Map, Value, json};
@@ -14,10 +15,6 @@ use swath_zarr_front::{
     Array, ArrayBuilder, AxisSelection, DataType, FillValue, Selection, Store, VariableArrayData,
     WriteOptions, ZarrFormat,
 };
-
-/// Rows of a shard, which are read and written at once, and rows and columns of a chunk. A sixteenth of the disc's rows: with all
-/// channels 17 MB of a file.
-pub(super) const BAND_ROWS: u32 = 232;
 
 /// Times of a chunk of what has one value, or one for each channel, at each time: new images join without an object of their own.
 const TIMES: u64 = 1024;
@@ -88,30 +85,20 @@ impl Conversion {
 
     fn create_pixels(&self, variable: &Variable, making: &Making<'_>) -> Result<Array, Error> {
         let shape = self.shape(variable);
-        let leading = shape.len().saturating_sub(2);
-        let chunk = |len: &u64| (*len).clamp(1, u64::from(BAND_ROWS));
-        let mut chunks = vec![1; leading];
-        chunks.extend(shape.iter().skip(leading).map(chunk));
-        let columns = shape.last().copied().unwrap_or(1);
-        let across = chunks.last().copied().unwrap_or(1);
+        let cut = self.cut(variable)?;
         let (data_type, fill) = match self.quantity {
             Quantity::Counts => (DataType::UInt16, json!(0)),
             _ => (DataType::Float32, json!("NaN")),
         };
-        let size = data_type.size_bytes();
         let fill = FillValue::from_json(&fill, &data_type, ZarrFormat::V3)?;
         let mut builder = ArrayBuilder::new(&shape, data_type.clone())
             .fill_value(fill)
-            .compressors([compressor(size)])
+            .compressors(self.layout.compressors(self.quantity.element_bytes()))
             .attributes(self.attributes(variable))
             .dimension_names(variable.dimensions().into_iter().map(Some))
-            .chunk_shape(&chunks);
-        if across < columns {
-            let mut shards = chunks.clone();
-            if let Some(last) = shards.last_mut() {
-                *last = columns.next_multiple_of(across);
-            }
-            builder = builder.shard_shape(&shards);
+            .chunk_shape(&cut.chunks);
+        if let Some(shards) = &cut.shards {
+            builder = builder.shard_shape(shards);
         }
         making.array(&builder, &variable.name, &shape, &data_type)
     }
@@ -176,7 +163,7 @@ impl Conversion {
             let builder =
                 ArrayBuilder::new(&shape, data_type.clone()).chunk_shape(&chunks).fill_value(stored);
             let builder =
-                builder.compressors([compressor(size)]).attributes(attributes).dimension_names(names);
+                builder.compressors([bits_apart(size)]).attributes(attributes).dimension_names(names);
             making.array(&builder, &format!("{name}{suffix}"), &shape, &data_type)
         };
         let flags = |name: &str, meanings: &str| {
@@ -379,16 +366,6 @@ fn time_attributes(long: &str, unit: &str) -> Map<String, Value> {
         "units": format!("{unit} since 1970-01-01T00:00:00"),
         "calendar": "proleptic_gregorian",
     }))
-}
-
-/// Bits of one significance side by side: the upper ones of counts are zeros, and neighbours differ in few of the others.
-fn compressor(size: usize) -> Value {
-    json!({
-        "name": "blosc",
-        "configuration": {
-            "cname": "zstd", "clevel": 1, "shuffle": "bitshuffle", "typesize": size.max(1), "blocksize": 0,
-        },
-    })
 }
 
 fn object(value: Value) -> Map<String, Value> {

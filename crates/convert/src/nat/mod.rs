@@ -8,6 +8,7 @@
 //! (EUM/MSG/SPE/106), and what other readers make of them.
 
 mod band;
+mod bands;
 mod calibration;
 mod channel;
 mod conversion;
@@ -21,6 +22,7 @@ mod layout;
 mod line;
 mod moment;
 mod naming;
+mod pixel_layout;
 mod placement;
 mod plan;
 mod product;
@@ -30,6 +32,7 @@ mod summary;
 mod ten_bits;
 mod trailer;
 mod window;
+mod work;
 mod write;
 
 pub use calibration::{COUNTS, Coefficients, Quantity};
@@ -42,6 +45,7 @@ pub use image::Image;
 pub use line::Line;
 pub use moment::Moment;
 pub use naming::are_nat_names;
+pub use pixel_layout::PixelLayout;
 pub use plan::{Region, RowSpans};
 pub use trailer::Scan;
 pub use window::Window;

@@ -6,16 +6,17 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use swath_convert::nat::{
-    Channel, Conversion, ConversionOptions, ConversionPlan, Header, Journal, LineFailure, Quantity,
-    WriteOptions,
+    Channel, Conversion, ConversionOptions, ConversionPlan, Header, Journal, LineFailure, PixelLayout,
+    Quantity, WriteOptions,
 };
-use swath_convert::{DamageKind, Error, ErrorKind, PlannedFile};
+use swath_convert::{DamageKind, Error, ErrorKind, Extents, PlannedFile};
 use swath_ioengine::{Engine, MemoryMedium};
 use swath_zarr_front::{Array, ArrayData, DataType, Group, Selection, Store};
 
 fn planned(files: &[Vec<u8>], quantity: Quantity, channels: &[Channel]) -> Result<Conversion, Error> {
     let headers = files.iter().map(|bytes| Header::of_bytes(bytes)).collect::<Result<_, _>>()?;
-    Conversion::new(headers, &ConversionOptions { quantity, channels: channels.to_vec() })
+    let options = ConversionOptions { quantity, channels: channels.to_vec(), ..ConversionOptions::default() };
+    Conversion::new(headers, &options)
 }
 
 fn written(
@@ -162,6 +163,83 @@ fn truncated_files_are_written_as_far_as_they_go() {
     let found = read(&store, "counts");
     assert_eq!(found.as_slice::<u16>().unwrap()[100..160], wanted[100..160]);
     assert!(found.as_slice::<u16>().unwrap()[..100].iter().all(|count| *count == 0));
+}
+
+/// Chunks of any shape hold the same pixels, and shards of several channels are written whole where one of these is lacking.
+#[test]
+fn every_layout_holds_the_same_pixels() {
+    let named = |extents: &[(&str, u64)]| -> Option<Extents> {
+        Some(extents.iter().map(|(name, extent)| ((*name).to_owned(), *extent)).collect())
+    };
+    let layouts = [
+        (named(&[("channel", 0), ("y", 4), ("x", 7)]), None),
+        (named(&[("channel", 2), ("y", 3), ("y_hrv", 5), ("x_hrv", 9)]), named(&[])),
+        (named(&[("y", 2)]), named(&[("y", 4), ("channel", 0), ("y_hrv", 0), ("x", 0)])),
+        (named(&[("y", 1), ("x", 1), ("y_hrv", 6)]), named(&[("x", 5), ("y_hrv", 12)])),
+    ];
+    let all = [Channel::Vis006, Channel::Ir039, Channel::Ir108, Channel::Hrv];
+    for quantity in [Quantity::Counts, Quantity::Radiance] {
+        for files in [vec![file("part"), later(file("part"))], vec![file("part"), later(lacking_a_channel())]]
+        {
+            let (whole, _) = written(&files, quantity, &all, &WriteOptions::default()).unwrap();
+            for (chunks, shards) in layouts.clone() {
+                let layout = PixelLayout { chunks, shards, ..PixelLayout::default() };
+                let (store, failures) = laid_out(&files, quantity, &all, &layout).unwrap();
+                assert_eq!(failures, []);
+                assert_eq!(contents(&store), contents(&whole), "{layout:?}");
+            }
+        }
+    }
+}
+
+/// The same file without its second channel.
+fn lacking_a_channel() -> Vec<u8> {
+    let mut bytes = file("part");
+    let packet = 65 + 25;
+    let record = 3 * packet + 3 * 135;
+    for line in (0..8).rev() {
+        let at = DATA + line * record + packet;
+        bytes.drain(at..at + packet);
+    }
+    // The selected channels, by a letter each.
+    bytes[3674 + 80 * 9 + 30 + 3] = b'-';
+    bytes
+}
+
+fn laid_out(
+    files: &[Vec<u8>],
+    quantity: Quantity,
+    channels: &[Channel],
+    layout: &PixelLayout,
+) -> Result<(Store, Vec<LineFailure>), Error> {
+    let options = ConversionOptions { quantity, channels: channels.to_vec(), layout: layout.clone() };
+    let headers = files.iter().map(|bytes| Header::of_bytes(bytes)).collect::<Result<_, _>>()?;
+    let conversion = Conversion::new(headers, &options)?;
+    let objects: Vec<_> = files.iter().map(|bytes| object(bytes.clone())).collect();
+    let store = Store::memory(&MemoryMedium::new());
+    let failures = conversion.write(&Engine::global(), &objects, &store, &WriteOptions::default())?;
+    Ok((store, failures))
+}
+
+#[test]
+fn layouts_are_kept_in_plans() {
+    let files = quarters(2);
+    let layout = PixelLayout { chunks: Some(vec![("y".to_owned(), 4)]), ..PixelLayout::default() };
+    let layout = layout.with_codec("gzip:9", Quantity::Counts).unwrap();
+    let headers = || files.iter().map(|bytes| Header::of_bytes(bytes).unwrap()).collect::<Vec<_>>();
+    let options = ConversionOptions { layout: layout.clone(), ..ConversionOptions::default() };
+    let conversion = Conversion::new(headers(), &options).unwrap();
+    let plan = ConversionPlan::of(&conversion, &names(2)).unwrap();
+    let document = plan.to_json().unwrap();
+    let again = ConversionPlan::from_json(document.clone()).unwrap();
+    assert_eq!((&again, &again.layout), (&plan, &layout));
+    let line =
+        "counts (time 2, channel 3, y 8, x 20) uint16, chunks (1, 1, 4, 20), shards (1, 1, 8, 20): VIS006";
+    assert!(plan.to_string().starts_with(line), "{plan}");
+    assert_eq!(Conversion::of_plan(&again, headers()).unwrap(), conversion);
+    let mut changed = document;
+    changed["layout"]["chunks"] = json!([["time", 2]]);
+    assert_eq!(ConversionPlan::from_json(changed).unwrap_err().kind(), ErrorKind::Invalid);
 }
 
 #[test]

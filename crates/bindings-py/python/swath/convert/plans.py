@@ -384,15 +384,17 @@ def plan(
     chunks : dict, optional
         In place of `access`: elements of a chunk by the names of dimensions, such as
         `{"time": 24, "latitude": 100}`; "all" or -1 for all, "level" for one of any type. Of others one, or
-        all of the grid.
+        all of the grid. Of images, such as `{"channel": "all", "y": 128, "x": 128}`: of others one, or 232
+        rows and columns (`y_hrv` and `x_hrv` are those of HRV).
     shards : dict or "none", optional
         Elements of a shard in the same way, whole chunks; of dimensions that are not named a chunk, or all of
-        the grid.
+        the grid. Of images shards are bands of 232 rows where nothing is given.
     codec : str, list of dict or None, default "auto"
         The compressor: NAME or NAME:LEVEL of zstd, gzip, blosc (zstd with shuffle), "none" or None; or a list
         of codecs as Zarr v3's metadata has them. "auto" is what suits the packing of each variable: zstd
         behind blosc's bitshuffle where values have ten bits or more that a power of two scales, as ECMWF's
-        do, or where mantissas are rounded; else zstd of level 3.
+        do, or where mantissas are rounded; else zstd of level 3; and of images bits side by side behind zstd (blosc with
+        a bit shuffle).
     mantissa_bits : int, optional
         Bits of the mantissa to keep of each value, 1 to 23: the others are rounded off, half to even, and
         values compress better. The relative error is at most 2 ** -(mantissa_bits + 1). All where it is left
@@ -437,6 +439,7 @@ def plan(
         raise InvalidError("wanted `access` or `chunks`, found both")
     if mantissa_bits is not None and not 1 <= mantissa_bits <= 23:
         raise InvalidError(f"wanted 1 to 23 mantissa bits, found {mantissa_bits}")
+    extents = (_extents("chunks", chunks), [] if shards == "none" else _extents("shards", shards))
     if isinstance(files, Scan):
         if storage_options is not None:
             raise InvalidError("wanted `storage_options` where the files are scanned, found a scan")
@@ -444,19 +447,17 @@ def plan(
     else:
         names = names_of(files)
         if _swath._are_images(names):
-            given: dict[str, object] = {"access": access, "chunks": chunks, "shards": shards}
-            given |= {"mantissa_bits": mantissa_bits, "keep": keep or None}
-            _refuse(given | {"codec": None if codec == "auto" else codec})
-            return _plan_of_images(names, calibrate, channels, strict, storage_options)
+            _refuse({"access": access, "mantissa_bits": mantissa_bits, "keep": keep or None})
+            layout = (*extents, _codec(codec))
+            return _plan_of_images(names, calibrate, channels, layout, strict, storage_options)
         found = scan(names, storage_options=storage_options)
     if calibrate != "counts" or channels:
         raise InvalidError("wanted `calibrate` and `channels` of .nat files alone, found them of GRIB files")
     native, damages = _swath.ConversionPlan.of(
         found._native,
         "fields" if access is None else access,
-        _extents("chunks", chunks),
-        [] if shards == "none" else _extents("shards", shards),
-        _codec(codec),
+        *extents,
+        "zstd:3" if codec == "auto" else _codec(codec),
         mantissa_bits,
         [keep] if isinstance(keep, str) else list(keep),
     )
@@ -468,12 +469,14 @@ def _plan_of_images(
     names: list[str],
     calibrate: Calibrate,
     channels: Iterable[str],
+    layout: tuple[list[tuple[str, int]] | None, list[tuple[str, int]] | None, str],
     strict: bool,
     storage_options: Mapping[str, Any] | None,
 ) -> Plan:
     sources = sources_of(storage_options)
     wanted = [channels] if isinstance(channels, str) else list(channels)
-    native, damages = _swath.ImagePlan.of(names, sources, calibrate, wanted)
+    chunks, shards, codec = layout
+    native, damages = _swath.ImagePlan.of(names, sources, calibrate, wanted, chunks, shards, codec)
     _check(damages, strict)
     return Plan(native, damages, sources)
 
@@ -643,6 +646,4 @@ def _codec(codec: str | Iterable[Mapping[str, Any]] | None) -> str:
     """Return a codec in words, or a list of them in JSON."""
     if codec is None:
         return "none"
-    if codec == "auto":
-        return "zstd:3"
     return codec if isinstance(codec, str) else json.dumps([dict(one) for one in codec])

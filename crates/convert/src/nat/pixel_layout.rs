@@ -1,0 +1,228 @@
+//! How pixels are cut into chunks and shards, and compressed.
+
+use super::calibration::Quantity;
+use crate::{Error, ErrorKind, Extents, compressors};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Chunks, shards and codec of the arrays of pixels; those of what describes lines are as they are.
+///
+/// Of a dimension that is not named a chunk has one time, one channel, 232 rows and 232 columns, or what there is of them. A shard
+/// has a chunk's times and channels, as many rows of whole chunks as make 232, or a chunk's, and all columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PixelLayout {
+    /// Elements of a chunk along the dimensions that are named, `channel` being whichever one of channels a variable has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunks: Option<Extents>,
+    /// Elements of a shard, in whole chunks. No shards where it is empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shards: Option<Extents>,
+    /// Compressors as Zarr v3's metadata lists them: bits of one significance side by side behind zstd, where it is `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub codecs: Option<Vec<Value>>,
+}
+
+/// Rows and columns of a chunk, and rows of a shard, where nothing else is said. A sixteenth of the disc's rows: with all channels
+/// 17 MB of a file.
+const SIDE: u64 = 232;
+
+/// What a variable's array is cut into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cut {
+    pub(super) chunks: Vec<u64>,
+    /// `None` where objects are chunks.
+    pub(super) shards: Option<Vec<u64>>,
+}
+
+impl Cut {
+    /// Elements of an object along each dimension.
+    pub(super) fn objects(&self) -> &[u64] {
+        self.shards.as_deref().unwrap_or(&self.chunks)
+    }
+}
+
+impl PixelLayout {
+    /// The same with a compressor in words, as [`compressors`] takes them, or `auto`.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for other words.
+    pub fn with_codec(self, codec: &str, quantity: Quantity) -> Result<PixelLayout, Error> {
+        if codec == "auto" {
+            return Ok(PixelLayout { codecs: None, ..self });
+        }
+        Ok(PixelLayout { codecs: Some(compressors(codec, quantity.element_bytes())?), ..self })
+    }
+
+    /// Whether nothing is said.
+    pub(super) fn is_default(&self) -> bool {
+        *self == PixelLayout::default()
+    }
+
+    /// The compressors of elements of so many bytes.
+    pub(super) fn compressors(&self, element_bytes: usize) -> Vec<Value> {
+        self.codecs.clone().unwrap_or_else(|| vec![bits_apart(element_bytes)])
+    }
+
+    /// What an array of some dimensions is cut into; the last two are rows and columns.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for several times, as images are written one by one, and for shards that are no whole chunks.
+    pub(super) fn cut(&self, names: &[String], shape: &[u64]) -> Result<Cut, Error> {
+        let bare: Vec<u64> = shape.iter().map(|len| (*len).max(1)).collect();
+        let leading = bare.len().saturating_sub(2);
+        let unnamed: Vec<u64> =
+            bare.iter().enumerate().map(|(at, len)| if at < leading { 1 } else { SIDE.min(*len) }).collect();
+        let chunks = named("chunks", self.chunks.as_ref(), names, &bare, &unnamed)?;
+        let shards = match &self.shards {
+            Some(extents) if extents.is_empty() => None,
+            extents => Some(shards(extents.as_ref(), names, &bare, &chunks)?),
+        };
+        Ok(Cut { shards: shards.filter(|shards| *shards != chunks), chunks })
+    }
+
+    /// Checks that all names are those of dimensions.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for the first one that is not.
+    pub(super) fn check_names(&self, mut dimensions: Vec<String>) -> Result<(), Error> {
+        let given = [&self.chunks, &self.shards].into_iter().flatten().flatten();
+        for (wanted, _) in given {
+            if !dimensions.iter().any(|name| is_called(name, wanted)) {
+                dimensions.sort_unstable();
+                dimensions.dedup();
+                let what =
+                    format!("extents along {wanted}, and the dimensions are {}", dimensions.join(", "));
+                return Err(Error::new(ErrorKind::Invalid, what));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a dimension is what is wanted: `channel` is also that of the solar or the thermal ones.
+fn is_called(name: &str, wanted: &str) -> bool {
+    name == wanted || wanted == "channel" && name.starts_with("channel_")
+}
+
+/// The extents that are given by name, and those of `unnamed` for others; 0 is all.
+fn named(
+    what: &str,
+    extents: Option<&Extents>,
+    names: &[String],
+    shape: &[u64],
+    unnamed: &[u64],
+) -> Result<Vec<u64>, Error> {
+    let mut found = unnamed.to_vec();
+    for ((extent, name), len) in found.iter_mut().zip(names).zip(shape) {
+        let given = extents.and_then(|extents| extents.iter().find(|(wanted, _)| is_called(name, wanted)));
+        let Some((_, given)) = given else { continue };
+        if name == "time" && *given != 1 {
+            let given = if *given == 0 { "all".to_owned() } else { given.to_string() };
+            let why = "images are written, and told as done, one by one";
+            let message = format!("{what} of {given} along time: wanted 1, as {why}");
+            return Err(Error::new(ErrorKind::Invalid, message));
+        }
+        *extent = if *given == 0 { *len } else { (*given).min(*len) };
+    }
+    Ok(found)
+}
+
+/// Shards as whole chunks: what is all of a dimension is rounded up, other extents must be as they are.
+fn shards(
+    extents: Option<&Extents>,
+    names: &[String],
+    shape: &[u64],
+    chunks: &[u64],
+) -> Result<Vec<u64>, Error> {
+    let mut unnamed = chunks.to_vec();
+    if let ([.., rows, columns], [.., all_columns]) = (unnamed.as_mut_slice(), shape) {
+        *rows *= (SIDE / *rows).max(1);
+        *columns = *all_columns;
+    }
+    let wanted = named("shards", extents, names, shape, &unnamed)?;
+    let mut shards = Vec::with_capacity(wanted.len());
+    for (((wanted, chunk), len), name) in wanted.iter().zip(chunks).zip(shape).zip(names) {
+        if wanted % chunk != 0 && wanted < len {
+            let message =
+                format!("shards of {wanted} along {name}, and chunks of {chunk}: wanted whole chunks");
+            return Err(Error::new(ErrorKind::Invalid, message));
+        }
+        shards.push((*wanted).min(len.next_multiple_of(*chunk)).next_multiple_of(*chunk));
+    }
+    Ok(shards)
+}
+
+/// Bits of one significance side by side: the upper ones of counts are zeros, and neighbours differ in few of the others.
+pub(super) fn bits_apart(element_bytes: usize) -> Value {
+    json!({
+        "name": "blosc",
+        "configuration": {
+            "cname": "zstd",
+            "clevel": 1,
+            "shuffle": "bitshuffle",
+            "typesize": element_bytes.max(1),
+            "blocksize": 0,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: [u64; 4] = [9, 11, 3712, 3712];
+
+    fn extents(given: &[(&str, u64)]) -> Option<Extents> {
+        Some(given.iter().map(|(name, len)| ((*name).to_owned(), *len)).collect())
+    }
+
+    fn cut(layout: &PixelLayout, shape: &[u64]) -> Result<(Vec<u64>, Option<Vec<u64>>), Error> {
+        let names = ["time", "channel_solar", "y", "x"].map(str::to_owned);
+        layout.cut(&names[4 - shape.len()..], shape).map(|Cut { chunks, shards }| (chunks, shards))
+    }
+
+    #[test]
+    fn shards_are_bands_of_square_chunks() -> Result<(), Error> {
+        let layout = PixelLayout::default();
+        let whole = (vec![1, 1, 232, 232], Some(vec![1, 1, 232, 3712]));
+        assert_eq!(cut(&layout, &WHOLE)?, whole);
+        assert_eq!(cut(&layout, &[1, 3, 300, 400])?, (vec![1, 1, 232, 232], Some(vec![1, 1, 232, 464])));
+        assert_eq!(cut(&layout, &[1, 3, 300, 200])?, (vec![1, 1, 232, 200], None));
+        assert_eq!(cut(&layout, &[1, 3, 8, 20])?, (vec![1, 1, 8, 20], None));
+        Ok(())
+    }
+
+    #[test]
+    fn extents_are_given_by_name() -> Result<(), Error> {
+        let layout = PixelLayout {
+            chunks: extents(&[("channel", 0), ("y", 100), ("x", 128)]),
+            ..PixelLayout::default()
+        };
+        let chunks = vec![1, 11, 100, 128];
+        assert_eq!(cut(&layout, &WHOLE)?, (chunks.clone(), Some(vec![1, 11, 200, 3712])));
+        let of = |shards| PixelLayout { shards: extents(shards), ..layout.clone() };
+        assert_eq!(cut(&of(&[]), &WHOLE)?, (chunks.clone(), None));
+        let whole = cut(&of(&[("y", 0), ("x", 256)]), &WHOLE)?;
+        assert_eq!(whole, (chunks, Some(vec![1, 11, 3800, 256])));
+        let tall = PixelLayout { chunks: extents(&[("y", 500)]), ..PixelLayout::default() };
+        assert_eq!(cut(&tall, &WHOLE)?, (vec![1, 1, 500, 232], Some(vec![1, 1, 500, 3712])));
+        Ok(())
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let refused = |layout: PixelLayout| cut(&layout, &WHOLE).unwrap_err().message().to_owned();
+        let layout = PixelLayout { shards: extents(&[("x", 250)]), ..PixelLayout::default() };
+        assert_eq!(refused(layout), "shards of 250 along x, and chunks of 232: wanted whole chunks");
+        let layout = PixelLayout { chunks: extents(&[("time", 0)]), ..PixelLayout::default() };
+        assert!(refused(layout).starts_with("chunks of all along time: wanted 1, as images are written"));
+        let layout = PixelLayout { chunks: extents(&[("level", 1)]), ..PixelLayout::default() };
+        let error = layout.check_names(vec!["x".to_owned(), "time".to_owned()]).unwrap_err();
+        assert_eq!(error.message(), "extents along level, and the dimensions are time, x");
+        let error = PixelLayout::default().with_codec("lzma", Quantity::Counts).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+    }
+}
