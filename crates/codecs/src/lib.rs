@@ -54,6 +54,7 @@ mod number;
 mod numpy_type;
 mod optional;
 mod pack_bits;
+mod packed_words;
 mod pcodec;
 mod registered;
 mod reorder;

@@ -9,6 +9,7 @@ use crate::configuration::Configuration;
 use crate::error::{Error, Wanted};
 use crate::layout::{ChunkLayout, Element};
 use crate::number::{NumberClass, NumberType};
+use crate::packed_words;
 
 const NAME: &str = "packbits";
 const WANTED_PADDING: &str = "\"none\", \"first_byte\" or \"last_byte\"";
@@ -112,6 +113,16 @@ impl PackBitsCodec {
 }
 
 impl PackBitsStage {
+    /// Whether four numbers at once may be whole bytes.
+    fn is_of_words(self) -> bool {
+        self.number == NumberType::UInt16 && self.first_bit == 0
+    }
+
+    /// Bytes of so many numbers, which are whole ones.
+    fn bytes_of(self, numbers: usize) -> usize {
+        numbers / 8 * self.bits as usize + numbers % 8 * self.bits as usize / 8
+    }
+
     /// Stored bytes.
     pub(crate) fn stored_bytes(self) -> usize {
         self.packed_bytes + usize::from(self.padding != PackBitsPadding::None)
@@ -136,8 +147,10 @@ impl PackBitsStage {
             return Ok(target.len());
         }
         let is_signed = self.number.class() == NumberClass::Signed;
+        let done = if self.is_of_words() { packed_words::unpack(self.bits, packed, target) } else { 0 };
+        let packed = packed.get(self.bytes_of(done)..).unwrap_or_default();
         let mut reader = BitReader { bytes: packed.iter(), held: 0, held_bits: 0 };
-        for number in target.chunks_exact_mut(self.number.size_bytes()) {
+        for number in target[done * self.number.size_bytes()..].chunks_exact_mut(self.number.size_bytes()) {
             let value = reader.read(self.bits) << self.first_bit;
             let unused = 64 - self.bits - self.first_bit;
             let value =
@@ -154,8 +167,9 @@ impl PackBitsStage {
             target.push(self.padding_bits);
         }
         let mask = u64::MAX >> (64 - self.bits);
+        let done = if self.is_of_words() { packed_words::pack(self.bits, source, target) } else { 0 };
         let (mut held, mut held_bits) = (0u128, 0);
-        for number in source.chunks_exact(self.number.size_bytes()) {
+        for number in source[done * self.number.size_bytes()..].chunks_exact(self.number.size_bytes()) {
             held |= u128::from(read_low(number) >> self.first_bit & mask) << held_bits;
             held_bits += self.bits;
             while 8 <= held_bits {
@@ -308,6 +322,7 @@ mod tests {
             NumberType::Float6E3M2Fn,
             NumberType::UInt8,
             NumberType::Int16,
+            NumberType::UInt16,
             NumberType::UInt32,
             NumberType::Float64,
         ] {
@@ -322,6 +337,25 @@ mod tests {
                 stage.decode(&stored, &mut target).unwrap();
                 assert_eq!(target, bytes, "{number:?} {count}");
             }
+        }
+    }
+
+    #[test]
+    fn numbers_of_ten_bits_lie_as_other_numbers() {
+        // 16-bit numbers are taken four at once, 32-bit ones one by one.
+        let ten = json!({"first_bit": 0, "last_bit": 9, "padding_encoding": "first_byte"});
+        for count in [0u16, 1, 3, 4, 6, 7, 8, 61] {
+            let numbers: Vec<u16> = (0..count).map(|at| at.wrapping_mul(48_271) & 0x3ff).collect();
+            let words: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
+            let long: Vec<u8> = numbers.iter().flat_map(|number| u32::from(*number).to_ne_bytes()).collect();
+            let (mut stored, mut wanted) = (Vec::new(), Vec::new());
+            let stage16 = stage(NumberType::UInt16, u64::from(count), &ten);
+            stage16.encode(&words, &mut stored);
+            stage(NumberType::UInt32, u64::from(count), &ten).encode(&long, &mut wanted);
+            assert_eq!(stored, wanted, "{count}");
+            let mut target = vec![0xA5; words.len()];
+            stage16.decode(&stored, &mut target).unwrap();
+            assert_eq!(target, words, "{count}");
         }
     }
 
