@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import swath
 import zarr
+from compatibility.libraries import zarrs_reads
 from test_convert import BINARY, LIMIT_SECONDS, ROOT, contents
 
 WRITER = ROOT / "crates/convert/tests/nat"
@@ -127,6 +128,7 @@ def test_radiances_are_lines_of_counts(tmp_path, files):
             ["--chunks", "channel=all,y=2,x=7", "--shards", "y=4,y_hrv=all", "--codec", "blosc:3"],
         ),
         ({"shards": "none", "codec": None}, ["--shards", "none", "--codec", "none"]),
+        ({"codec": "packbits"}, ["--codec", "packbits"]),
     ],
 )
 @pytest.mark.skipif(not BINARY.exists(), reason="the command line is not built: cargo build -p swath-cli")
@@ -191,6 +193,21 @@ def test_every_layout_holds_the_same_counts(tmp_path, files):
             np.testing.assert_array_equal(found, swath.open_array(tmp_path / "whole.zarr" / name)[...])
     metadata = json.loads((tmp_path / "1.zarr/counts/zarr.json").read_text())
     assert metadata["codecs"][1:] == codec
+
+
+def test_packed_counts_are_read_by_others(tmp_path, files):
+    """By zarrs too, which has the codec from the same registry."""
+    plan = swath.convert.plan(files, codec="packbits")
+    plan.write(tmp_path / "a.zarr")
+    metadata = json.loads((tmp_path / "a.zarr/counts/zarr.json").read_text())
+    assert metadata["codecs"] == [{"name": "packbits", "configuration": {"first_bit": 0, "last_bit": 9}}]
+    found = swath.open_array(tmp_path / "a.zarr/counts")[...]
+    for quarter in range(IMAGES):
+        np.testing.assert_array_equal(found[quarter, 1], counts("IR_039", quarter))
+    # Ten bits of 160 counts.
+    assert (tmp_path / "a.zarr/counts/c/0/0/0/0").stat().st_size == 200
+    pytest.importorskip("zarrista", reason="zarrs is not installed, through zarrista")
+    np.testing.assert_array_equal(zarrs_reads(tmp_path / "a.zarr/counts", 3), found)
 
 
 def test_plans_are_plain_data(files):
@@ -355,6 +372,8 @@ def test_targets_and_files_are_looked_at_first(tmp_path, files):
         ({"chunks": {"time": 2}}, "chunks of 2 along time: wanted 1, as images are written"),
         ({"chunks": {"x": 7}, "shards": {"x": 15}}, "wanted whole chunks"),
         ({"codec": "lzma"}, 'found "lzma"'),
+        ({"codec": "packbits", "calibrate": "radiance"}, "packbits keeps the ten bits of counts"),
+        ({"codec": [{"name": "packbits", "configuration": {"last_bit": 8}}]}, "wanted bits 0 to 9"),
         ({"calibrate": "kelvin"}, 'found "kelvin"'),
         ({"channels": ["IR_109"]}, 'found "IR_109"'),
         ({"channels": ["IR_134"]}, "no file has the channel IR_134"),

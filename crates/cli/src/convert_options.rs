@@ -24,8 +24,8 @@ pub(crate) struct LayoutArguments {
     /// Of .nat files bands of 232 rows if not given.
     #[arg(long, value_name = "NAME=EXTENT,...|none", value_parser = parse_shards)]
     shards: Option<ByName>,
-    /// The compressor: NAME or NAME:LEVEL of zstd, gzip, blosc (zstd with shuffle) or none. What suits the packing of each variable if not
-    /// given; of .nat files blosc's zstd:1 of bits side by side.
+    /// The compressor: NAME or NAME:LEVEL of zstd, gzip, blosc (zstd with shuffle) or none. What suits the packing of each variable if
+    /// not given; of .nat files blosc's zstd:1 of bits side by side, or packbits for their ten bits one behind the other.
     #[arg(long, value_name = "CODEC", value_parser = parse_codec)]
     codec: Option<Codec>,
     /// Of GRIB files: bits of the mantissa to keep of each value, of 23: others are rounded off, and values compress better. The relative error
@@ -41,23 +41,32 @@ pub(crate) struct LayoutArguments {
 #[derive(Clone, Debug)]
 struct ByName(Extents);
 
-/// A compressor in words, and as metadata lists it of 32-bit floats.
+/// A codec in words, and the compressor that it is of 32-bit floats; that of counts is none of these.
 #[derive(Clone, Debug)]
-struct Codec(String, Vec<Value>);
+struct Codec(String, Option<Vec<Value>>);
+
+/// The codec of counts.
+const PACK_BITS: &str = "packbits";
 
 impl LayoutArguments {
-    pub(crate) fn options(&self) -> PlanOptions {
+    /// # Errors
+    ///
+    /// Where there is something that fields have not.
+    pub(crate) fn options(&self) -> anyhow::Result<PlanOptions> {
+        if self.codec.as_ref().is_some_and(|Codec(_, compressors)| compressors.is_none()) {
+            bail!("--codec packbits is of counts of .nat files: wanted zstd, gzip, blosc or none");
+        }
         let extents = |given: &Option<ByName>| given.clone().map(|ByName(extents)| extents);
-        PlanOptions {
+        Ok(PlanOptions {
             layout: LayoutOptions {
                 access: self.access.unwrap_or_default(),
                 chunks: extents(&self.chunks),
                 shards: extents(&self.shards),
             },
-            compressors: self.codec.clone().map(|Codec(_, compressors)| compressors),
+            compressors: self.codec.clone().and_then(|Codec(_, compressors)| compressors),
             mantissa_bits: self.mantissa_bits,
             kept_dimensions: self.keep.clone(),
-        }
+        })
     }
 
     /// The same of images.
@@ -120,8 +129,11 @@ fn parse_shards(text: &str) -> Result<ByName, String> {
 }
 
 fn parse_codec(text: &str) -> Result<Codec, String> {
+    if text == PACK_BITS {
+        return Ok(Codec(text.to_owned(), None));
+    }
     let compressors = compressors(text, size_of::<f32>()).map_err(|error| error.message().to_owned())?;
-    Ok(Codec(text.to_owned(), compressors))
+    Ok(Codec(text.to_owned(), Some(compressors)))
 }
 
 /// `3/8`: the third of eight pieces.
@@ -158,7 +170,8 @@ mod tests {
         assert_eq!(extents, [("time".to_owned(), 24), ("level".to_owned(), 0)]);
         assert!(parse_extents("24").is_err() && parse_extents("time=0").is_err());
         assert!(parse_codec("zstd:fast").is_err() && parse_codec("lzma").is_err());
-        assert_eq!(parse_codec("gzip:9").unwrap().1[0]["configuration"]["level"], 9);
+        assert_eq!(parse_codec("gzip:9").unwrap().1.unwrap()[0]["configuration"]["level"], 9);
+        assert!(parse_codec("packbits").unwrap().1.is_none());
         let beside = journal_folder(None, Some(&PathBuf::from("a.zarr")));
         assert_eq!(beside, Some(PathBuf::from("a.zarr.journal")));
     }

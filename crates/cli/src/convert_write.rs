@@ -85,7 +85,7 @@ fn convert(
         return convert_nat::convert(arguments, files, target, interrupt, out);
     }
     arguments.nat.refuse()?;
-    let (plan, opened, damages) = planned(arguments, files, &arguments.layout.options(), interrupt, out)?;
+    let (plan, opened, damages) = planned(arguments, files, &arguments.layout.options()?, interrupt, out)?;
     if let Some(file) = &arguments.plan {
         if let Some(file) = file {
             write_plan(file, &plan.to_json()?)?;
@@ -167,7 +167,7 @@ fn append(
     if !before.is_finished(&journal.finished()?) {
         bail!("{}: not finished: --resume it first", target.display());
     }
-    let options = PlanOptions { kept_dimensions: before.dimension_names(), ..arguments.layout.options() };
+    let options = PlanOptions { kept_dimensions: before.dimension_names(), ..arguments.layout.options()? };
     let (newer, _, damages) = planned(arguments, files, &options, interrupt, out)?;
     let plan = before.extended(&newer)?;
     let journal = journal.extend(&plan)?;

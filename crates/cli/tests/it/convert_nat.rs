@@ -146,6 +146,11 @@ fn chunks_shards_and_codec_are_those_that_are_asked_for() {
         assert!(metadata.replace([' ', '\n'], "").contains(part), "{part} of {metadata}");
     }
     assert_eq!(counts(folder.path(), "plain.zarr"), counts(folder.path(), "out.zarr"));
+    run(folder.path(), &["convert", "--codec", "packbits", "a.nat", "packed.zarr"]).text();
+    assert_eq!(counts(folder.path(), "plain.zarr"), counts(folder.path(), "packed.zarr"));
+    // Four lines of eight counts.
+    assert_eq!(std::fs::metadata(folder.path().join("packed.zarr/counts/c/0/0/0/0")).unwrap().len(), 40);
+    run(folder.path(), &["validate", "packed.zarr"]).text();
 }
 
 #[test]
@@ -156,10 +161,13 @@ fn arguments_that_mean_nothing_are_refused_by_name() {
     let refused = |files: &[&str], arguments: &[&str], code: i32| {
         run(folder.path(), &[&["convert"], files, &["out.zarr"], arguments].concat()).error(code)
     };
-    let cases: [(&[&str], &str); 6] = [
+    let packed = run(folder.path(), &["convert", "--codec", "packbits", "b.grib", "out.zarr"]).error(1);
+    assert!(packed.contains("packbits is of counts of .nat files"), "{packed}");
+    let cases: [(&[&str], &str); 7] = [
         (&["--for", "crops"], "--for is of GRIB files: wanted of .nat files --chunks and --shards"),
         (&["--mantissa-bits", "7"], "--mantissa-bits is of GRIB files"),
         (&["--keep", "time"], "--keep is of GRIB files"),
+        (&["--codec", "packbits", "--calibrate", "radiance"], "packbits keeps the ten bits of counts"),
         (&["--chunks", "time=2"], "chunks of 2 along time: wanted 1"),
         (&["--chunks", "level=2"], "extents along level, and the dimensions are channel, time, x, y"),
         (&["--chunks", "y=2", "--shards", "y=3"], "wanted whole chunks"),

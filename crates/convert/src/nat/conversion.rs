@@ -122,6 +122,7 @@ impl Conversion {
             return Err(Error::unsupported(what));
         }
         let variables = variables(quantity, &channels);
+        layout.check_codecs(quantity)?;
         layout.check_names(variables.iter().flat_map(Variable::dimensions).collect())?;
         for variable in &variables {
             layout.cut(&variable.dimensions(), &view.shape(variable, 1))?;

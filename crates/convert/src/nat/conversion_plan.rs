@@ -232,6 +232,7 @@ impl ConversionPlan {
         if plan.channels.is_empty() || !plan.channels.windows(2).all(is_before) {
             return Err(invalid(format!("no plan: channels {:?}", plan.channels)));
         }
+        plan.layout.check_codecs(plan.quantity)?;
         plan.variables().iter().try_for_each(|variable| plan.cut(variable).map(|_| ()))?;
         Ok(plan)
     }

@@ -91,12 +91,16 @@ impl Conversion {
             _ => (DataType::Float32, json!("NaN")),
         };
         let fill = FillValue::from_json(&fill, &data_type, ZarrFormat::V3)?;
+        let (serializer, compressors) = self.layout.codecs(self.quantity);
         let mut builder = ArrayBuilder::new(&shape, data_type.clone())
             .fill_value(fill)
-            .compressors(self.layout.compressors(self.quantity.element_bytes()))
+            .compressors(compressors)
             .attributes(self.attributes(variable))
             .dimension_names(variable.dimensions().into_iter().map(Some))
             .chunk_shape(&cut.chunks);
+        if let Some(serializer) = serializer {
+            builder = builder.serializer(serializer);
+        }
         if let Some(shards) = &cut.shards {
             builder = builder.shard_shape(shards);
         }

@@ -17,7 +17,8 @@ pub struct PixelLayout {
     /// Elements of a shard, in whole chunks. No shards where it is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shards: Option<Extents>,
-    /// Compressors as Zarr v3's metadata lists them: bits of one significance side by side behind zstd, where it is `None`.
+    /// Compressors as Zarr v3's metadata lists them, the codec `packbits` before them where counts are packed: bits of one
+    /// significance side by side behind zstd, where it is `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codecs: Option<Vec<Value>>,
 }
@@ -42,7 +43,8 @@ impl Cut {
 }
 
 impl PixelLayout {
-    /// The same with a compressor in words, as [`compressors`] takes them, or `auto`.
+    /// The same with a codec in words: a compressor as [`compressors`] takes them, `auto`, or `packbits` for the ten bits of counts
+    /// one behind the other, without a compressor.
     ///
     /// # Errors
     ///
@@ -50,6 +52,9 @@ impl PixelLayout {
     pub fn with_codec(self, codec: &str, quantity: Quantity) -> Result<PixelLayout, Error> {
         if codec == "auto" {
             return Ok(PixelLayout { codecs: None, ..self });
+        }
+        if codec == PACK_BITS {
+            return Ok(PixelLayout { codecs: Some(vec![ten_bits()]), ..self });
         }
         Ok(PixelLayout { codecs: Some(compressors(codec, quantity.element_bytes())?), ..self })
     }
@@ -59,9 +64,35 @@ impl PixelLayout {
         *self == PixelLayout::default()
     }
 
-    /// The compressors of elements of so many bytes.
-    pub(super) fn compressors(&self, element_bytes: usize) -> Vec<Value> {
-        self.codecs.clone().unwrap_or_else(|| vec![bits_apart(element_bytes)])
+    /// What makes bytes of elements, where it is said, and the compressors.
+    pub(super) fn codecs(&self, quantity: Quantity) -> (Option<Value>, Vec<Value>) {
+        let bytes = quantity.element_bytes();
+        let mut codecs = self.codecs.clone().unwrap_or_else(|| vec![bits_apart(bytes)]);
+        let is_packed = codecs.first().is_some_and(is_pack_bits);
+        (is_packed.then(|| codecs.remove(0)), codecs)
+    }
+
+    /// Checks that pixels lose nothing.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` where bits are packed of what has more of them.
+    pub(super) fn check_codecs(&self, quantity: Quantity) -> Result<(), Error> {
+        let Some(packed) = self.codecs.iter().flatten().find(|codec| is_pack_bits(codec)) else {
+            return Ok(());
+        };
+        if quantity != Quantity::Counts {
+            let what = "packbits keeps the ten bits of counts: wanted counts, found calibrated values";
+            return Err(Error::new(ErrorKind::Invalid, what));
+        }
+        let bit = |name: &str| packed.pointer(&format!("/configuration/{name}")).and_then(Value::as_u64);
+        let (first, last) = (bit("first_bit").unwrap_or(0), bit("last_bit").unwrap_or(u64::MAX));
+        if first != 0 || last < COUNT_BITS - 1 {
+            let last = if last == u64::MAX { "the last one".to_owned() } else { last.to_string() };
+            let what = format!("packbits: wanted bits 0 to 9 of counts at least, found {first} to {last}");
+            return Err(Error::new(ErrorKind::Invalid, what));
+        }
+        Ok(())
     }
 
     /// What an array of some dimensions is cut into; the last two are rows and columns.
@@ -155,6 +186,21 @@ fn shards(
     Ok(shards)
 }
 
+/// The codec that keeps some bits of each number, of the registry of Zarr's extensions.
+const PACK_BITS: &str = "packbits";
+
+/// Bits of a count.
+const COUNT_BITS: u64 = 10;
+
+fn ten_bits() -> Value {
+    json!({ "name": PACK_BITS, "configuration": { "first_bit": 0, "last_bit": COUNT_BITS - 1 } })
+}
+
+fn is_pack_bits(codec: &Value) -> bool {
+    let name = codec.get("name").unwrap_or(codec);
+    name.as_str() == Some(PACK_BITS)
+}
+
 /// Bits of one significance side by side: the upper ones of counts are zeros, and neighbours differ in few of the others.
 pub(super) fn bits_apart(element_bytes: usize) -> Value {
     json!({
@@ -210,6 +256,36 @@ mod tests {
         let tall = PixelLayout { chunks: extents(&[("y", 500)]), ..PixelLayout::default() };
         assert_eq!(cut(&tall, &WHOLE)?, (vec![1, 1, 500, 232], Some(vec![1, 1, 500, 3712])));
         Ok(())
+    }
+
+    #[test]
+    fn ten_bits_are_packed_and_no_fewer() {
+        let layout = PixelLayout::default().with_codec("packbits", Quantity::Counts).unwrap();
+        let (serializer, compressors) = layout.codecs(Quantity::Counts);
+        assert_eq!(serializer.unwrap()["configuration"]["last_bit"], 9);
+        assert!(compressors.is_empty() && layout.check_codecs(Quantity::Counts).is_ok());
+        let error = layout.check_codecs(Quantity::Radiance).unwrap_err();
+        assert!(error.message().ends_with("found calibrated values"), "{error}");
+        let given = |codecs: Value| {
+            let codecs = codecs.as_array().cloned();
+            PixelLayout { codecs, ..PixelLayout::default() }
+        };
+        let sound = [
+            json!(["packbits"]),
+            json!([{ "name": "packbits", "configuration": { "last_bit": 11 } }, "zstd"]),
+        ];
+        for codecs in sound {
+            let layout = given(codecs);
+            assert!(layout.check_codecs(Quantity::Counts).is_ok(), "{layout:?}");
+            assert!(layout.codecs(Quantity::Counts).0.is_some());
+        }
+        for configuration in [json!({ "last_bit": 8 }), json!({ "first_bit": 1 })] {
+            let layout = given(json!([{ "name": "packbits", "configuration": configuration }]));
+            let error = layout.check_codecs(Quantity::Counts).unwrap_err();
+            assert!(error.message().starts_with("packbits: wanted bits 0 to 9"), "{error}");
+        }
+        let (serializer, compressors) = PixelLayout::default().codecs(Quantity::Radiance);
+        assert!(serializer.is_none() && compressors[0]["configuration"]["typesize"] == 4);
     }
 
     #[test]

@@ -212,13 +212,47 @@ fn laid_out(
     channels: &[Channel],
     layout: &PixelLayout,
 ) -> Result<(Store, Vec<LineFailure>), Error> {
+    let store = Store::memory(&MemoryMedium::new());
+    let failures = laid_out_in(&store, files, quantity, channels, layout)?;
+    Ok((store, failures))
+}
+
+fn laid_out_in(
+    store: &Store,
+    files: &[Vec<u8>],
+    quantity: Quantity,
+    channels: &[Channel],
+    layout: &PixelLayout,
+) -> Result<Vec<LineFailure>, Error> {
     let options = ConversionOptions { quantity, channels: channels.to_vec(), layout: layout.clone() };
     let headers = files.iter().map(|bytes| Header::of_bytes(bytes)).collect::<Result<_, _>>()?;
     let conversion = Conversion::new(headers, &options)?;
     let objects: Vec<_> = files.iter().map(|bytes| object(bytes.clone())).collect();
-    let store = Store::memory(&MemoryMedium::new());
-    let failures = conversion.write(&Engine::global(), &objects, &store, &WriteOptions::default())?;
-    Ok((store, failures))
+    conversion.write(&Engine::global(), &objects, store, &WriteOptions::default())
+}
+
+#[test]
+fn counts_are_packed() {
+    let files = [file("part"), later(file("part"))];
+    let (whole, _) = written(&files, Quantity::Counts, &[], &WriteOptions::default()).unwrap();
+    let layout = PixelLayout::default().with_codec("packbits", Quantity::Counts).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::create_directory(folder.path().join("packed.zarr")).unwrap();
+    laid_out_in(&store, &files, Quantity::Counts, &[], &layout).unwrap();
+    assert_eq!(contents(&store), contents(&whole));
+    let array = Array::open_in(&store, "counts").unwrap();
+    let chunk = std::fs::read(folder.path().join("packed.zarr/counts/c/1/2/0/0")).unwrap();
+    // 8 rows of 20 counts of ten bits, the first one in the lowest bits.
+    assert_eq!(chunk.len(), 8 * 20 * 10 / 8);
+    let wanted = counts(&files[1], Channel::Ir108);
+    let bits = |at: usize| u16::from(chunk[at / 8] >> (at % 8) & 1);
+    for (place, count) in wanted.iter().enumerate() {
+        let found: u16 = (0..10).map(|bit| bits(place * 10 + bit) << bit).sum();
+        assert_eq!(found, *count, "{place}");
+    }
+    assert_eq!(array.shape(), [2, 3, 8, 20]);
+    let error = laid_out(&files, Quantity::Radiance, &[], &layout).map(|_| ()).unwrap_err();
+    assert!(error.message().contains("wanted counts"), "{error}");
 }
 
 #[test]
