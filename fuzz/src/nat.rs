@@ -1,7 +1,9 @@
 //! Files in EUMETSAT's native format: what their headers say, and what is read of their lines.
 
 use crate::keep_few_open;
-use swath_convert::nat::{Channel, Conversion, ConversionOptions, Header, Quantity, Region, WriteOptions};
+use swath_convert::nat::{
+    Channel, CoefficientSet, Conversion, ConversionOptions, Header, Quantity, Region, WriteOptions,
+};
 use swath_ioengine::{Engine, MemoryMedium, ObjectRef};
 use swath_zarr_front::Store;
 
@@ -40,7 +42,7 @@ pub fn read_parts(bytes: &[u8]) {
         if u64::from(grid.rows) * u64::from(grid.columns) <= PIXELS_MAX {
             whole_and_part(&header, &object, channel);
         }
-        let _ = header.calibrated(channel, Quantity::ReflectanceOrTemperature);
+        let _ = header.calibrated(channel, Quantity::ReflectanceOrTemperature, CoefficientSet::Gsics);
     }
     if pixels <= PIXELS_MAX
         && let Ok(conversion) = Conversion::new(vec![header], &ConversionOptions::default())

@@ -12,8 +12,8 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use swath::convert::nat::{
-    Channel, Conversion, ConversionOptions, ConversionPlan as Images, Header, Journal, LineFailure,
-    PixelLayout, Quantity, WriteOptions, are_nat_names,
+    Channel, CoefficientSet, Conversion, ConversionOptions, ConversionPlan as Images, Header, Journal,
+    LineFailure, PixelLayout, Quantity, WriteOptions, are_nat_names,
 };
 use swath::convert::{DamageKind, Extents, OnFailure, Piece, PlannedFile, journal_document};
 use swath::ioengine::{Engine, ObjectRef, storage_len};
@@ -29,22 +29,25 @@ pub(crate) struct ImagePlan {
 impl ImagePlan {
     /// Put the images of files together; what of them cannot be read is named.
     #[staticmethod]
-    #[pyo3(signature = (files, sources, calibrate, channels, chunks, shards, codec))]
+    #[pyo3(signature = (files, sources, calibrate, coefficients, channels, chunks, shards, codec))]
     #[expect(clippy::too_many_arguments, reason = "one for each of Python's")]
     fn of<'py>(
         py: Python<'py>,
         files: Vec<String>,
         sources: SourceOptions,
         calibrate: &str,
+        coefficients: &str,
         channels: Vec<String>,
         chunks: Option<Extents>,
         shards: Option<Extents>,
         codec: &str,
     ) -> PyResult<(ImagePlan, Bound<'py, PyList>)> {
         let quantity = quantity_of(py, calibrate)?;
+        let coefficients = set_of(py, coefficients)?;
         let channels = channels.iter().map(|name| channel_of(py, name)).collect::<PyResult<_>>()?;
         let layout = PixelLayout { chunks, shards, ..PixelLayout::default() };
-        let options = ConversionOptions { quantity, channels, layout: encoded(py, layout, codec, quantity)? };
+        let layout = encoded(py, layout, codec, quantity)?;
+        let options = ConversionOptions { quantity, coefficients, channels, layout };
         let objects = objects_of(py, sources.0, sources.1)?;
         let waited = waited(py, |signalled| {
             aside(signalled, None, |so_far| {
@@ -351,6 +354,17 @@ fn quantity_of(py: Python<'_>, name: &str) -> PyResult<Quantity> {
             let message = format!(
                 "wanted calibrate \"counts\", \"radiance\" or \"reflectance-or-temperature\", found {name:?}"
             );
+            Err(error(py, Class::Invalid, &message, ""))
+        }
+    }
+}
+
+fn set_of(py: Python<'_>, name: &str) -> PyResult<CoefficientSet> {
+    match name {
+        "nominal" => Ok(CoefficientSet::Nominal),
+        "gsics" => Ok(CoefficientSet::Gsics),
+        _ => {
+            let message = format!("wanted coefficients \"nominal\" or \"gsics\", found {name:?}");
             Err(error(py, Class::Invalid, &message, ""))
         }
     }

@@ -106,6 +106,13 @@ def test_radiances_are_lines_of_counts(tmp_path, files):
         slope = PART.slopes[NAMES.index(name)]
         wanted = np.maximum(slope * counts(name, 1).astype("f8") - 51 * slope, 0)
         np.testing.assert_allclose(found[place], wanted, rtol=1e-6, atol=1e-6)
+    gsics = swath.convert.plan(files[1], calibrate="radiance", coefficients="gsics", channels=names)
+    gsics.write(tmp_path / "gsics.zarr")
+    other = swath.open_array(tmp_path / "gsics.zarr/radiance")[0]
+    # Of GSICS there are coefficients of one channel.
+    np.testing.assert_array_equal(other[0], found[0])
+    wanted = np.maximum(0.2071 * (counts("IR_108", 1) - 50.6), 0)
+    np.testing.assert_allclose(other[1], wanted, rtol=1e-6, atol=1e-5)
     physical = swath.convert.plan(files[1], calibrate="reflectance-or-temperature", channels="HRV")
     assert physical.variables == ["reflectance_hrv"]
 
@@ -115,6 +122,10 @@ def test_radiances_are_lines_of_counts(tmp_path, files):
     [
         ({}, []),
         ({"calibrate": "radiance"}, ["--calibrate", "radiance"]),
+        (
+            {"calibrate": "radiance", "coefficients": "gsics"},
+            ["--calibrate", "radiance", "--coefficients", "gsics"],
+        ),
         (
             {"calibrate": "reflectance-or-temperature", "channels": ["IR_108", "HRV"]},
             ["--calibrate", "reflectance-or-temperature", "--channels", "IR_108,HRV"],
@@ -375,6 +386,8 @@ def test_targets_and_files_are_looked_at_first(tmp_path, files):
         ({"codec": "packbits", "calibrate": "radiance"}, "packbits keeps the ten bits of counts"),
         ({"codec": [{"name": "packbits", "configuration": {"last_bit": 8}}]}, "wanted bits 0 to 9"),
         ({"calibrate": "kelvin"}, 'found "kelvin"'),
+        ({"coefficients": "gsics"}, "counts, which are not calibrated"),
+        ({"calibrate": "radiance", "coefficients": "best"}, 'found "best"'),
         ({"channels": ["IR_109"]}, 'found "IR_109"'),
         ({"channels": ["IR_134"]}, "no file has the channel IR_134"),
     ],
@@ -391,7 +404,7 @@ def test_files_of_other_kinds_are_told_apart(tmp_path, files):
         swath.convert.plan([files[0], grib])
     with pytest.raises(swath.InvalidError, match=r"swath\.convert\.plan\("):
         swath.convert.scan(files)
-    for options in ({"calibrate": "radiance"}, {"channels": ["HRV"]}):
+    for options in ({"calibrate": "radiance"}, {"coefficients": "gsics"}, {"channels": ["HRV"]}):
         with pytest.raises(swath.InvalidError, match=r"of \.nat files alone"):
             swath.convert.plan(grib, **options)
 

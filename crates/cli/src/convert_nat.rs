@@ -15,8 +15,8 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use swath::Store;
 use swath::convert::nat::{
-    Channel, Conversion, ConversionOptions, ConversionPlan, Header, Journal, LineFailure, Quantity,
-    WriteOptions,
+    Channel, CoefficientSet, Conversion, ConversionOptions, ConversionPlan, Header, Journal, LineFailure,
+    Quantity, WriteOptions,
 };
 use swath::convert::{OnFailure, Piece};
 use swath::ioengine::{Engine, storage_len};
@@ -27,6 +27,9 @@ pub(crate) struct NatArguments {
     /// Of .nat files: what pixels are written as. Counts if not given.
     #[arg(long, value_enum)]
     calibrate: Option<Calibrate>,
+    /// Of .nat files that are calibrated: by which of their headers' coefficients. The nominal ones if not given.
+    #[arg(long, value_enum)]
+    coefficients: Option<Set>,
     /// Of .nat files: the channels to write, such as IR_108,HRV; all that there are by default.
     #[arg(long, value_delimiter = ',', value_parser = parse_channel)]
     channels: Vec<Channel>,
@@ -36,14 +39,25 @@ impl NatArguments {
     fn options(&self, layout: &LayoutArguments) -> anyhow::Result<ConversionOptions> {
         let quantity = self.calibrate.map_or(Quantity::Counts, Calibrate::quantity);
         let layout = layout.of_images(quantity)?;
-        Ok(ConversionOptions { quantity, channels: self.channels.clone(), layout })
+        let coefficients = match (self.coefficients, quantity) {
+            (Some(_), Quantity::Counts) => {
+                bail!("--coefficients of counts, which are not calibrated: wanted --calibrate with it")
+            }
+            (Some(Set::Gsics), _) => CoefficientSet::Gsics,
+            _ => CoefficientSet::Nominal,
+        };
+        Ok(ConversionOptions { quantity, coefficients, channels: self.channels.clone(), layout })
     }
 
     /// # Errors
     ///
     /// Where one of them is given, for files of another kind.
     pub(crate) fn refuse(&self) -> anyhow::Result<()> {
-        let given = [("--calibrate", self.calibrate.is_some()), ("--channels", !self.channels.is_empty())];
+        let given = [
+            ("--calibrate", self.calibrate.is_some()),
+            ("--coefficients", self.coefficients.is_some()),
+            ("--channels", !self.channels.is_empty()),
+        ];
         match given.into_iter().find(|(_, is_given)| *is_given) {
             Some((name, _)) => bail!("{name} is of .nat files: wanted none of others"),
             None => Ok(()),
@@ -60,6 +74,15 @@ enum Calibrate {
     Radiance,
     /// Reflectances in percent of the solar channels, brightness temperatures in K of the others.
     ReflectanceOrTemperature,
+}
+
+/// Coefficients of a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Set {
+    /// Those of the on-board calibration.
+    Nominal,
+    /// Those of GSICS, of channels that have them; nominal ones of others.
+    Gsics,
 }
 
 impl Calibrate {

@@ -7,8 +7,8 @@ use swath::convert::nat::{PixelLayout, Quantity};
 use swath::convert::{Access, Extents, LayoutOptions, Piece, PlanOptions, compressors};
 
 /// Arguments of what is planned, which a conversion that goes on or is appended to has already.
-pub(crate) const PLANNED: [&str; 8] =
-    ["access", "chunks", "shards", "codec", "mantissa_bits", "keep", "calibrate", "channels"];
+pub(crate) const PLANNED: [&str; 9] =
+    ["access", "chunks", "shards", "codec", "mantissa_bits", "keep", "calibrate", "coefficients", "channels"];
 
 /// The arguments that say how values are chunked and encoded.
 #[derive(clap::Args)]

@@ -1311,6 +1311,7 @@ class ImagePlan:
         files: list[str],
         sources: tuple[dict[str, str], object],
         calibrate: str,
+        coefficients: str,
         channels: list[str],
         chunks: list[tuple[str, int]] | None,
         shards: list[tuple[str, int]] | None,

@@ -154,6 +154,25 @@ fn chunks_shards_and_codec_are_those_that_are_asked_for() {
 }
 
 #[test]
+fn coefficients_of_gsics_are_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = image(200, 0);
+    // The slope of IR_108 and the count without radiance that GSICS found.
+    let feedback = 5114 + 38 + 386_893 + 173 + 1159 + 8 * 32;
+    bytes[feedback + 20..feedback + 24].copy_from_slice(&0.25f32.to_be_bytes());
+    bytes[feedback + 28..feedback + 32].copy_from_slice(&(-50.0f32).to_be_bytes());
+    put(folder.path(), "a.nat", &bytes);
+    // Slopes are 0.2 otherwise, and 51 counts no radiance.
+    for (set, wanted) in [("nominal", "29.79999"), ("gsics", "37.5")] {
+        let target = format!("{set}.zarr");
+        let arguments = ["convert", "--calibrate", "radiance", "--coefficients", set, "a.nat", &target];
+        run(folder.path(), &arguments).text();
+        let stats = run(folder.path(), &["stats", &format!("{target}/radiance"), "--json"]).json();
+        assert!(stats.to_string().contains(wanted), "{stats}");
+    }
+}
+
+#[test]
 fn arguments_that_mean_nothing_are_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), "a.nat", &image(200, 0));
@@ -163,11 +182,12 @@ fn arguments_that_mean_nothing_are_refused_by_name() {
     };
     let packed = run(folder.path(), &["convert", "--codec", "packbits", "b.grib", "out.zarr"]).error(1);
     assert!(packed.contains("packbits is of counts of .nat files"), "{packed}");
-    let cases: [(&[&str], &str); 7] = [
+    let cases: [(&[&str], &str); 8] = [
         (&["--for", "crops"], "--for is of GRIB files: wanted of .nat files --chunks and --shards"),
         (&["--mantissa-bits", "7"], "--mantissa-bits is of GRIB files"),
         (&["--keep", "time"], "--keep is of GRIB files"),
         (&["--codec", "packbits", "--calibrate", "radiance"], "packbits keeps the ten bits of counts"),
+        (&["--coefficients", "nominal"], "--coefficients of counts, which are not calibrated"),
         (&["--chunks", "time=2"], "chunks of 2 along time: wanted 1"),
         (&["--chunks", "level=2"], "extents along level, and the dimensions are channel, time, x, y"),
         (&["--chunks", "y=2", "--shards", "y=3"], "wanted whole chunks"),
@@ -176,9 +196,11 @@ fn arguments_that_mean_nothing_are_refused_by_name() {
         let found = refused(&["a.nat"], arguments, 1);
         assert!(found.contains(wanted), "{found}");
     }
-    for (arguments, wanted) in
-        [(["--calibrate", "counts"], "--calibrate"), (["--channels", "HRV"], "--channels")]
-    {
+    for (arguments, wanted) in [
+        (["--calibrate", "counts"], "--calibrate"),
+        (["--channels", "HRV"], "--channels"),
+        (["--coefficients", "gsics"], "--coefficients"),
+    ] {
         let found = refused(&["b.grib"], &arguments, 1);
         assert!(found.contains(&format!("{wanted} is of .nat files")), "{found}");
     }

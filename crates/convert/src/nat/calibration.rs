@@ -33,6 +33,25 @@ impl Quantity {
     }
 }
 
+/// Which of a header's coefficients make radiances of counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CoefficientSet {
+    /// Those of the on-board calibration.
+    #[default]
+    Nominal,
+    /// Those of the Global Space-based Inter-Calibration System, of each channel that has them: the infrared ones, as a rule. Of
+    /// others the nominal ones.
+    Gsics,
+}
+
+impl CoefficientSet {
+    /// Whether it is the one that nobody asks for.
+    pub(super) fn is_nominal(&self) -> bool {
+        *self == CoefficientSet::Nominal
+    }
+}
+
 /// What makes radiances of a channel's counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coefficients {
@@ -49,6 +68,15 @@ pub struct Coefficients {
 }
 
 impl Coefficients {
+    /// The slope and the offset of a set.
+    #[must_use]
+    pub fn of(&self, set: CoefficientSet) -> (f64, f64) {
+        match (set, self.gsics_slope, self.gsics_offset) {
+            (CoefficientSet::Gsics, Some(slope), Some(offset)) => (slope, offset),
+            _ => (self.slope, self.offset),
+        }
+    }
+
     /// The coefficients of a channel. `processing` is the radiometric processing from its 73rd octet on, where the slopes are;
     /// `production` the list of how channels were processed.
     pub(super) fn read(
@@ -84,6 +112,7 @@ pub(super) struct Calibration {
     pub(super) satellite: &'static Satellite,
     pub(super) channel: Channel,
     pub(super) coefficients: Coefficients,
+    pub(super) set: CoefficientSet,
     /// When the scan began: the distance of the sun is that of the moment.
     pub(super) moment: Moment,
 }
@@ -98,8 +127,9 @@ impl Calibration {
     pub(super) fn table(&self, quantity: Quantity) -> Result<[f32; COUNTS], Error> {
         let mut table = [f32::NAN; COUNTS];
         let convert = self.conversion(quantity)?;
+        let (slope, offset) = self.coefficients.of(self.set);
         for (count, value) in (0u16..).zip(&mut table).skip(1) {
-            let radiance = f64::from(count) * self.coefficients.slope + self.coefficients.offset;
+            let radiance = f64::from(count) * slope + offset;
             *value = nearest(convert(radiance.max(0.0)));
         }
         Ok(table)
@@ -170,7 +200,8 @@ mod tests {
         let coefficients =
             Coefficients { slope: 0.2, offset: -10.2, gsics_slope: None, gsics_offset: None, radiance_type };
         let moment = Moment { milliseconds: 1_610_582_400_000 };
-        Calibration { satellite: Satellite::of(324).unwrap(), channel, coefficients, moment }
+        let set = CoefficientSet::Nominal;
+        Calibration { satellite: Satellite::of(324).unwrap(), channel, coefficients, set, moment }
     }
 
     #[test]
@@ -180,6 +211,22 @@ mod tests {
         assert_eq!((table[1], table[50], table[51]), (0.0, 0.0, nearest(51.0f64 * 0.2 - 10.2)));
         assert_eq!(table[1023], nearest(1023.0f64 * 0.2 - 10.2));
         assert!(calibration(Channel::Ir108, 2).table(Quantity::Counts).is_err());
+    }
+
+    #[test]
+    fn coefficients_of_gsics_are_taken_where_they_are() {
+        let mut calibration = calibration(Channel::Ir108, 2);
+        let nominal = calibration.table(Quantity::Radiance).unwrap();
+        calibration.set = CoefficientSet::Gsics;
+        let bits = |table: [f32; COUNTS]| table.map(f32::to_bits);
+        assert_eq!(bits(calibration.table(Quantity::Radiance).unwrap()), bits(nominal));
+        calibration.coefficients.gsics_slope = Some(0.25);
+        calibration.coefficients.gsics_offset = Some(-12.5);
+        let table = calibration.table(Quantity::Radiance).unwrap();
+        // No less than zero: 50 counts are no radiance.
+        assert_eq!([table[1], table[50], table[51], table[1023]], [0.0, 0.0, 0.25, 243.25]);
+        calibration.set = CoefficientSet::Nominal;
+        assert_eq!(bits(calibration.table(Quantity::Radiance).unwrap()), bits(nominal));
     }
 
     #[test]

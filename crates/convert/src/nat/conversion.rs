@@ -1,6 +1,6 @@
 //! What a Zarr group of some files will hold, worked out from their headers.
 
-use super::calibration::Quantity;
+use super::calibration::{CoefficientSet, Quantity};
 use super::channel::Channel;
 use super::conversion_plan::View;
 use super::geometry::Grid;
@@ -14,6 +14,8 @@ use crate::{Error, ErrorKind};
 pub struct Conversion {
     /// In which quantity pixels are written.
     pub quantity: Quantity,
+    /// By which coefficients.
+    pub coefficients: CoefficientSet,
     /// The headers, by time, each with its number among the files that were given.
     pub files: Vec<(usize, Header)>,
     /// What is written: one variable of all channels that share a grid and a unit.
@@ -31,6 +33,8 @@ pub struct Conversion {
 pub struct ConversionOptions {
     /// In which quantity pixels are written.
     pub quantity: Quantity,
+    /// By which of the header's coefficients; counts need none.
+    pub coefficients: CoefficientSet,
     /// The channels that are wanted; all that there are where it is empty.
     pub channels: Vec<Channel>,
     /// How pixels are stored.
@@ -71,7 +75,8 @@ impl Conversion {
     /// # Errors
     ///
     /// `Unsupported` where files have different projections or parts of the disc, two are of one time, or one says no time;
-    /// `Invalid` where no file has a channel that is wanted, and for chunks and shards that make no sense.
+    /// `Invalid` where no file has a channel that is wanted, for chunks and shards that make no sense, and for
+    /// coefficients of what is not calibrated.
     pub fn new(headers: Vec<Header>, options: &ConversionOptions) -> Result<Conversion, Error> {
         let ConversionOptions { channels, .. } = options;
         let timed = by_time(headers)?;
@@ -92,9 +97,13 @@ impl Conversion {
     pub(super) fn assembled(
         files: Vec<Timed>,
         view: View,
-        ConversionOptions { quantity, channels, layout }: ConversionOptions,
+        ConversionOptions { quantity, coefficients, channels, layout }: ConversionOptions,
         first_new_file: usize,
     ) -> Result<Conversion, Error> {
+        if quantity == Quantity::Counts && !coefficients.is_nominal() {
+            let what = "coefficients of GSICS, and counts, which are not calibrated: wanted radiances, or reflectances and temperatures";
+            return Err(Error::new(ErrorKind::Invalid, what));
+        }
         let others = if first_new_file == 0 { "the first one" } else { "those of the store" };
         for (time, number, header) in &files {
             if let Some(what) = view.difference(header) {
@@ -128,7 +137,7 @@ impl Conversion {
             layout.cut(&variable.dimensions(), &view.shape(variable, 1))?;
         }
         let files = files.into_iter().map(|(_, number, header)| (number, header)).collect();
-        Ok(Conversion { quantity, files, variables, first_new_file, layout, view })
+        Ok(Conversion { quantity, coefficients, files, variables, first_new_file, layout, view })
     }
 
     /// What a variable's array is cut into.

@@ -1,7 +1,7 @@
 //! What is kept of a conversion beside its store, so that another run goes on with it and new files join.
 
 use super::Finished;
-use super::calibration::Quantity;
+use super::calibration::{CoefficientSet, Quantity};
 use super::channel::Channel;
 use super::conversion::{Conversion, ConversionOptions, Variable, by_time, told, variables};
 use super::geometry::{Grid, Projection};
@@ -28,6 +28,9 @@ pub struct ConversionPlan {
     pub first_new_file: usize,
     /// In which quantity pixels are written.
     pub quantity: Quantity,
+    /// By which of the headers' coefficients.
+    #[serde(default, skip_serializing_if = "CoefficientSet::is_nominal")]
+    pub coefficients: CoefficientSet,
     /// The channels that are written, in order.
     pub channels: Vec<Channel>,
     /// How pixels are stored.
@@ -120,6 +123,7 @@ impl ConversionPlan {
             files: images(conversion, files)?,
             first_new_file: 0,
             quantity: conversion.quantity,
+            coefficients: conversion.coefficients,
             channels,
             layout: conversion.layout.clone(),
             view: conversion.view,
@@ -161,6 +165,7 @@ impl ConversionPlan {
     fn conversion(&self, headers: Vec<Header>) -> Result<Conversion, Error> {
         let options = ConversionOptions {
             quantity: self.quantity,
+            coefficients: self.coefficients,
             channels: self.channels.clone(),
             layout: self.layout.clone(),
         };

@@ -1,6 +1,6 @@
 //! The arrays of a group: pixels, what describes their lines, and coordinates.
 
-use super::calibration::{Coefficients, Quantity};
+use super::calibration::{CoefficientSet, Coefficients, Quantity};
 use super::channel::Channel;
 use super::conversion::{Conversion, Variable};
 use super::geometry::{Grid, HEIGHT_METRES};
@@ -146,6 +146,10 @@ impl Conversion {
         }));
         if self.quantity == Quantity::Counts {
             attributes.insert("_FillValue".to_owned(), json!(0));
+        }
+        if self.coefficients == CoefficientSet::Gsics {
+            attributes
+                .insert("calibration_coefficients".to_owned(), json!("GSICS where there are, or nominal"));
         }
         attributes
     }

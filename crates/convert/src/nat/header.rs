@@ -1,6 +1,6 @@
 //! The header of a file: what is in it, where, and how it is calibrated.
 
-use super::calibration::{Calibration, Coefficients, Quantity};
+use super::calibration::{Calibration, CoefficientSet, Coefficients, Quantity};
 use super::channel::Channel;
 use super::geometry::{Grid, Projection};
 use super::layout::{HRV_LINES, Layout};
@@ -259,21 +259,26 @@ impl Header {
         if self.scan.as_ref().is_some_and(|scan| scan.is_rapid) { 5 } else { 15 }
     }
 
-    /// What each count of a channel is: 1024 values, NaN for 0, which stands for no data. The sun's distance is that of the
-    /// scan's beginning, or else of the planned one.
+    /// What each count of a channel is by one of the header's sets of coefficients: 1024 values, NaN for 0, which stands for no
+    /// data. The sun's distance is that of the scan's beginning, or else of the planned one.
     ///
     /// # Errors
     ///
     /// `Unsupported` where the file does not say of which kind a channel's radiances are, or when it was made; `Invalid` for
     /// [`Quantity::Counts`].
-    pub fn calibrated(&self, channel: Channel, quantity: Quantity) -> Result<Vec<f32>, Error> {
+    pub fn calibrated(
+        &self,
+        channel: Channel,
+        quantity: Quantity,
+        set: CoefficientSet,
+    ) -> Result<Vec<f32>, Error> {
         let moment = self.scan.as_ref().and_then(|scan| scan.start).or(self.planned_start);
         let moment = moment.ok_or_else(|| Error::unsupported("a file that does not say when it was made"))?;
         let satellite = Satellite::of(self.satellite);
         let lacks = || Error::new(ErrorKind::Internal, "a header of no satellite");
         let coefficients = *self.coefficients(channel).ok_or_else(lacks)?;
         let calibration =
-            Calibration { satellite: satellite.ok_or_else(lacks)?, channel, coefficients, moment };
+            Calibration { satellite: satellite.ok_or_else(lacks)?, channel, coefficients, set, moment };
         Ok(calibration.table(quantity)?.to_vec())
     }
 

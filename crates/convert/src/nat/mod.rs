@@ -35,7 +35,7 @@ mod window;
 mod work;
 mod write;
 
-pub use calibration::{COUNTS, Coefficients, Quantity};
+pub use calibration::{COUNTS, CoefficientSet, Coefficients, Quantity};
 pub use channel::Channel;
 pub use conversion::{Conversion, ConversionOptions, Variable};
 pub use conversion_plan::{ConversionPlan, PlannedImage, View};

@@ -147,7 +147,7 @@ impl Conversion {
             if !is_there || !is_wanted {
                 return Ok(None);
             }
-            header.calibrated(channel, self.quantity).map(Some)
+            header.calibrated(channel, self.quantity, self.coefficients).map(Some)
         };
         let of = |(_, header): &(usize, Header)| {
             Channel::ALL.into_iter().map(|channel| table(header, channel)).collect()

@@ -5,7 +5,7 @@
 use crate::corpus::object;
 use serde_json::Value;
 use std::path::Path;
-use swath_convert::nat::{Channel, Header, Quantity, Region};
+use swath_convert::nat::{Channel, CoefficientSet, Header, Quantity, Region};
 use swath_convert::{DamageKind, ErrorKind};
 use swath_ioengine::{Engine, ObjectRef};
 
@@ -88,8 +88,12 @@ fn values_are_those_that_satpy_reads() {
                 "counts" => {
                     (0..1024u16).map(|count| if count == 0 { f32::NAN } else { f32::from(count) }).collect()
                 }
-                "radiance" => header.calibrated(channel, Quantity::Radiance).unwrap(),
-                _ => header.calibrated(channel, Quantity::ReflectanceOrTemperature).unwrap(),
+                "radiance" => {
+                    header.calibrated(channel, Quantity::Radiance, CoefficientSet::Nominal).unwrap()
+                }
+                _ => header
+                    .calibrated(channel, Quantity::ReflectanceOrTemperature, CoefficientSet::Nominal)
+                    .unwrap(),
             };
             let at = number(&array["at"]);
             for row in 0..image.rows {
@@ -242,7 +246,9 @@ fn whatever_is_cut_off_is_told() {
     }
     let header = Header::read(&Engine::global(), &object(bytes[..end].to_vec())).unwrap();
     assert_eq!(header.nominal_start(), opened("part").0.nominal_start());
-    assert!(header.calibrated(Channel::Vis006, Quantity::ReflectanceOrTemperature).is_ok());
+    assert!(
+        header.calibrated(Channel::Vis006, Quantity::ReflectanceOrTemperature, CoefficientSet::Gsics).is_ok()
+    );
 }
 
 #[test]

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use swath_convert::nat::{
-    Channel, Conversion, ConversionOptions, ConversionPlan, Header, Journal, LineFailure, PixelLayout,
-    Quantity, WriteOptions,
+    Channel, CoefficientSet, Conversion, ConversionOptions, ConversionPlan, Header, Journal, LineFailure,
+    PixelLayout, Quantity, WriteOptions,
 };
 use swath_convert::{DamageKind, Error, ErrorKind, Extents, PlannedFile};
 use swath_ioengine::{Engine, MemoryMedium};
@@ -122,7 +122,9 @@ fn calibrated_channels_are_grouped_by_their_units() {
     let shapes = ["reflectance", "brightness_temperature", "reflectance_hrv"]
         .map(|name| read(&store, name).shape().to_vec());
     assert_eq!(shapes, [vec![1, 1, 8, 20], vec![1, 2, 8, 20], vec![1, 24, 56]]);
-    let table = header.calibrated(Channel::Ir039, Quantity::ReflectanceOrTemperature).unwrap();
+    let table = header
+        .calibrated(Channel::Ir039, Quantity::ReflectanceOrTemperature, CoefficientSet::Nominal)
+        .unwrap();
     let wanted: Vec<u32> =
         counts(&files[0], Channel::Ir039).iter().map(|count| table[usize::from(*count)].to_bits()).collect();
     let found = read(&store, "brightness_temperature");
@@ -132,6 +134,39 @@ fn calibrated_channels_are_grouped_by_their_units() {
     let (store, _) = written(&files, Quantity::Radiance, &[Channel::Ir108], &options).unwrap();
     assert_eq!(read(&store, "radiance").shape(), [1, 1, 8, 20]);
     assert!(Array::open_in(&store, "radiance_hrv").is_err());
+}
+
+/// Radiances by GSICS of the one channel that has its coefficients, by the nominal ones of the others; numbers by hand.
+#[test]
+fn channels_are_calibrated_by_gsics_where_it_has_coefficients() {
+    let files = [file("part")];
+    let planned = |quantity, coefficients| {
+        let header = Header::of_bytes(&files[0]).unwrap();
+        let channels = vec![Channel::Ir039, Channel::Ir108];
+        let options = ConversionOptions { quantity, coefficients, channels, ..ConversionOptions::default() };
+        Conversion::new(vec![header], &options)
+    };
+    let conversion = planned(Quantity::Radiance, CoefficientSet::Gsics).unwrap();
+    let store = Store::memory(&MemoryMedium::new());
+    let objects = [object(files[0].clone())];
+    conversion.write(&Engine::global(), &objects, &store, &WriteOptions::default()).unwrap();
+    let found = read(&store, "radiance").as_slice::<f32>().unwrap().to_vec();
+    for (place, channel, slope, dark) in
+        [(0, Channel::Ir039, 0.00366, 51.0), (1, Channel::Ir108, f64::from(0.2071f32), f64::from(50.6f32))]
+    {
+        for (count, value) in counts(&files[0], channel).iter().zip(&found[place * 160..]) {
+            let wanted = ((f64::from(*count) - dark) * slope).max(0.0);
+            assert!((f64::from(*value) - wanted).abs() < 1e-5, "{channel:?} {count}: {value} {wanted}");
+        }
+    }
+    let attributes = Array::open_in(&store, "radiance").unwrap().metadata().attributes().clone();
+    assert_eq!(attributes["calibration_coefficients"], "GSICS where there are, or nominal");
+    let plan = ConversionPlan::of(&conversion, &names(1)).unwrap();
+    let document = plan.to_json().unwrap();
+    assert_eq!(document["coefficients"], "gsics");
+    assert_eq!(ConversionPlan::from_json(document).unwrap(), plan);
+    let error = planned(Quantity::Counts, CoefficientSet::Gsics).unwrap_err();
+    assert!(error.message().contains("counts, which are not calibrated"), "{error}");
 }
 
 /// Wide lines are cut into chunks, and the broad channel's windows lie where they were on the disc.
@@ -224,7 +259,9 @@ fn laid_out_in(
     channels: &[Channel],
     layout: &PixelLayout,
 ) -> Result<Vec<LineFailure>, Error> {
-    let options = ConversionOptions { quantity, channels: channels.to_vec(), layout: layout.clone() };
+    let layout = layout.clone();
+    let options =
+        ConversionOptions { quantity, channels: channels.to_vec(), layout, ..ConversionOptions::default() };
     let headers = files.iter().map(|bytes| Header::of_bytes(bytes)).collect::<Result<_, _>>()?;
     let conversion = Conversion::new(headers, &options)?;
     let objects: Vec<_> = files.iter().map(|bytes| object(bytes.clone())).collect();

@@ -55,20 +55,20 @@ def file(request, tmp_path_factory):
     path.unlink()
 
 
-def converted(path, quantity, names):
+def converted(path, quantity, names, *options):
     """Convert some channels, and open what was written."""
-    target = path.parent / f"{quantity}-{len(names)}.zarr"
-    arguments = ["convert", "--calibrate", quantity, "--channels", ",".join(names), path, target]
+    target = path.parent / f"{quantity}-{len(names)}{''.join(options)}.zarr"
+    arguments = ["convert", "--calibrate", quantity, "--channels", ",".join(names), *options, path, target]
     subprocess.run([BINARY, *arguments], check=True, stdout=subprocess.DEVNULL)
     # An engine that is there as well may not know how the group is stored.
     return xr.open_dataset(target, engine="zarr", mask_and_scale=quantity != "counts", chunks={})
 
 
-def seen(path, name, calibration, *, is_filled):
+def seen(path, name, calibration, *, is_filled, mode="NOMINAL"):
     """Read a channel with satpy, from north to south and from west to east."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        options = {"fill_disk": is_filled}
+        options = {"fill_disk": is_filled, "calib_mode": mode}
         scene = satpy.Scene([str(path)], reader="seviri_l1b_native", reader_kwargs=options)
         scene.load([name], calibration=calibration, upper_right_corner="NE")
         return scene[name].compute()
@@ -131,6 +131,25 @@ def test_calibrated_values_are_those_of_satpy(file, quantity):
         # What does not radiate has no temperature, where satpy has one of no meaning.
         wanted = wanted if is_solar or quantity == "radiance" else np.where(wanted < 50, np.nan, wanted)
         np.testing.assert_allclose(found, wanted, rtol=2e-6, atol=2e-2 if physical[0] == "b" else 1e-4)
+
+
+@pytest.mark.parametrize("quantity", ["radiance", PHYSICAL])
+def test_calibrated_values_of_gsics_are_those_of_satpy(file, quantity):
+    """satpy too takes the nominal coefficients of channels that have none of GSICS."""
+    image, path = file
+    names = [name for name in ("IR_039", "IR_108") if image.has(name)]
+    if not names:
+        pytest.skip("the file has no channel of these")
+    written = converted(path, quantity, names, "--coefficients", "gsics")
+    nominal = converted(path, quantity, names)
+    for name in names:
+        physical = "brightness_temperature" if quantity == PHYSICAL else quantity
+        wanted = seen(path, name, physical, is_filled=False, mode="GSICS").values
+        wanted = wanted if quantity == "radiance" else np.where(wanted < 50, np.nan, wanted)
+        found = pixels(written, name)
+        np.testing.assert_allclose(found, wanted, rtol=2e-6, atol=2e-2 if quantity == PHYSICAL else 1e-4)
+        is_same = np.array_equal(found, pixels(nominal, name), equal_nan=True)
+        assert is_same == (name not in image.gsics)
 
 
 def test_counts_are_those_of_gdal(file):

@@ -13,6 +13,7 @@ from swath.convert.pieces import to_dask
 from swath.convert.plans import (
     Access,
     Calibrate,
+    Coefficients,
     Damage,
     Extent,
     Piece,
@@ -26,6 +27,7 @@ from swath.convert.plans import (
 __all__ = [
     "Access",
     "Calibrate",
+    "Coefficients",
     "Damage",
     "Extent",
     "Piece",

@@ -15,6 +15,7 @@ from swath.errors import CorruptError, InvalidError
 
 type Access = Literal["fields", "training-fields", "crops", "timeseries"]
 type Calibrate = Literal["counts", "radiance", "reflectance-or-temperature"]
+type Coefficients = Literal["nominal", "gsics"]
 type Extent = int | Literal["all"]
 type Target = str | PathLike[str] | object
 type Progress = bool | Callable[[int, int], object] | None
@@ -361,6 +362,7 @@ def plan(
     mantissa_bits: int | None = None,
     keep: Iterable[str] = (),
     calibrate: Calibrate = "counts",
+    coefficients: Coefficients = "nominal",
     channels: Iterable[str] = (),
     strict: bool = False,
     storage_options: Mapping[str, Any] | None = None,
@@ -405,6 +407,9 @@ def plan(
     calibrate : {"counts", "radiance", "reflectance-or-temperature"}, default "counts"
         Of `.nat` files: what pixels are written as. Numbers of ten bits (uint16, 0 is no data); or 32-bit
         floats, in mW m-2 sr-1 (cm-1)-1; or in percent of solar channels and in K of others.
+    coefficients : {"nominal", "gsics"}, default "nominal"
+        Of `.nat` files that are calibrated: by which coefficients of their headers. Those of GSICS are taken
+        of channels that have them, the nominal ones of others.
     channels : iterable of str, optional
         Of `.nat` files: the channels to write, such as `["IR_108", "HRV"]`; all that there are by default.
     strict : bool, default False
@@ -449,10 +454,13 @@ def plan(
         if _swath._are_images(names):
             _refuse({"access": access, "mantissa_bits": mantissa_bits, "keep": keep or None})
             layout = (*extents, _codec(codec))
-            return _plan_of_images(names, calibrate, channels, layout, strict, storage_options)
+            calibration = (calibrate, coefficients)
+            return _plan_of_images(names, calibration, channels, layout, strict, storage_options)
         found = scan(names, storage_options=storage_options)
-    if calibrate != "counts" or channels:
-        raise InvalidError("wanted `calibrate` and `channels` of .nat files alone, found them of GRIB files")
+    if calibrate != "counts" or coefficients != "nominal" or channels:
+        raise InvalidError(
+            "wanted `calibrate`, `coefficients` and `channels` of .nat files alone, found them of GRIB files"
+        )
     native, damages = _swath.ConversionPlan.of(
         found._native,
         "fields" if access is None else access,
@@ -467,7 +475,7 @@ def plan(
 
 def _plan_of_images(
     names: list[str],
-    calibrate: Calibrate,
+    calibration: tuple[Calibrate, Coefficients],
     channels: Iterable[str],
     layout: tuple[list[tuple[str, int]] | None, list[tuple[str, int]] | None, str],
     strict: bool,
@@ -476,7 +484,7 @@ def _plan_of_images(
     sources = sources_of(storage_options)
     wanted = [channels] if isinstance(channels, str) else list(channels)
     chunks, shards, codec = layout
-    native, damages = _swath.ImagePlan.of(names, sources, calibrate, wanted, chunks, shards, codec)
+    native, damages = _swath.ImagePlan.of(names, sources, *calibration, wanted, chunks, shards, codec)
     _check(damages, strict)
     return Plan(native, damages, sources)
 
