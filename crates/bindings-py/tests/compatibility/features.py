@@ -253,6 +253,13 @@ def codecs_v3() -> list[Feature]:
             **whole,
         ),
         v3(section, "packbits", numbers("?"), data_type="bool", fill_value=False, codecs=[named("packbits")]),
+        v3(
+            section,
+            "packbits of ten bits",
+            numbers("u2"),
+            data_type="uint16",
+            codecs=[named("packbits", first_bit=0, last_bit=9)],
+        ),
         v3(section, "reshape", codecs=[named("reshape", shape=[[0, 1]]), BYTES]),
         v3(
             section,
