@@ -23,24 +23,32 @@ impl Group {
     /// v2 `.zmetadata`, in v3 the `consolidated_metadata` of `zarr.json`, as zarr-python has it. It stays as it is when
     /// nodes are made, changed or removed later: then it has to be written again. The group that is returned has it.
     ///
+    /// Several may consolidate a v3 group at the same time, each behind what it has made: nodes are listed anew where another was
+    /// faster, so that the last one has what all have made. That holds where the store takes conditions, or is a directory of this
+    /// machine.
+    ///
     /// # Errors
     ///
     /// `Invalid` for documents that are no JSON, and for hierarchies without an end; those of the store, and `Unsupported`
     /// where it cannot list.
     pub fn consolidate(&self) -> Result<Group, Error> {
         self.store().require_writable(self.path())?;
-        let mut found = Map::new();
-        collect(self.store(), self.zarr_format(), self.path(), "", 0, &mut found)?;
+        let nodes = || {
+            let mut found = Map::new();
+            collect(self.store(), self.zarr_format(), self.path(), "", 0, &mut found).map(|()| found)
+        };
         match self.zarr_format() {
             ZarrFormat::V3 => {
                 let key = join(self.path(), "zarr.json");
                 change_document(self.store(), &key, |document| {
-                    let inline = json!({"kind": "inline", "must_understand": false, "metadata": found});
+                    // Behind the look at the document that this takes the place of: what others have consolidated by then is listed.
+                    let inline = json!({"kind": "inline", "must_understand": false, "metadata": nodes()?});
                     document.insert("consolidated_metadata".to_owned(), inline);
                     Ok(())
                 })?;
             }
             ZarrFormat::V2 => {
+                let mut found = nodes()?;
                 for name in V2_DOCUMENTS {
                     if let Some(document) = stored(self.store(), &join(self.path(), name))? {
                         found.insert(name.to_owned(), Value::Object(document));

@@ -302,6 +302,62 @@ fn a_chunk_that_became_empty_is_not_removed_with_what_others_wrote() {
     }
 }
 
+/// Another machine, that makes an array and consolidates between this one's look at what there is and its writing that down.
+struct Meanwhile {
+    inner: Arc<dyn RemoteSource>,
+    id: MediumId,
+    theirs: Store,
+    is_done: AtomicBool,
+}
+
+impl RemoteSource for Meanwhile {
+    fn id(&self) -> MediumId {
+        self.id
+    }
+    fn describe(&self) -> String {
+        self.inner.describe()
+    }
+    fn cost(&self) -> CostModel {
+        self.inner.cost()
+    }
+    fn fetch(&self, request: FetchRequest, reply: Reply) {
+        self.inner.fetch(request, reply);
+    }
+    fn list(&self, prefix: &str) -> Result<Vec<Entry>, Error> {
+        let found = self.inner.list(prefix);
+        if !self.is_done.swap(true, Ordering::Relaxed) {
+            ArrayBuilder::new(&[4], DataType::UInt8).create(&self.theirs, "theirs").unwrap();
+            Group::open_in(&self.theirs, "").unwrap().consolidate().unwrap();
+        }
+        found
+    }
+    fn put(&self, key: &str, bytes: Bytes, condition: &PutCondition) -> Result<Option<Identity>, Error> {
+        self.inner.put(key, bytes, condition)
+    }
+    fn delete(&self, key: &str) -> Result<(), Error> {
+        self.inner.delete(key)
+    }
+    fn stats(&self) -> RemoteStats {
+        self.inner.stats()
+    }
+}
+
+#[test]
+fn what_is_consolidated_at_once_is_all_there() {
+    let remote = SimulatedRemote::new(SimulatedConfig::default()).unwrap();
+    let theirs = Store::new(remote.medium(), "", "theirs");
+    Group::create(&theirs, "", ZarrFormat::V3, &Map::new(), Existing::Refuse).unwrap();
+    let Medium::Remote(inner) = remote.medium() else { panic!("remote") };
+    let meanwhile =
+        Meanwhile { inner, id: MediumId::unique(), theirs: theirs.clone(), is_done: AtomicBool::new(false) };
+    let store = Store::new(Medium::Remote(Arc::new(meanwhile)), "", "own");
+    ArrayBuilder::new(&[4], DataType::UInt8).create(&store, "own").unwrap();
+    Group::open_in(&store, "").unwrap().consolidate().unwrap();
+    let group = Group::open_in(&theirs, "").unwrap();
+    assert!(group.metadata().consolidated().is_some());
+    assert!(group.get("own").is_ok() && group.get("theirs").is_ok());
+}
+
 #[test]
 fn numbers_that_json_has_not_stay_what_they_were() {
     let memory = MemoryMedium::new();
