@@ -4,7 +4,6 @@ use crate::conversion_run::{Job, What};
 use crate::errors::{Class, error, raised_by_conversion};
 use crate::field_scan::FieldScan;
 use crate::image_conversion;
-use crate::json;
 use crate::open::writable_location;
 use crate::raw_ranges::objects_of;
 use crate::remote::TextOptions;
@@ -12,9 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 use serde_json::Value;
 use std::path::PathBuf;
-use swath::convert::{
-    Access, Extents, Found, LayoutOptions, Piece, Plan, PlanOptions, Unplanned, compressors, record,
-};
+use swath::convert::{Access, Extents, LayoutOptions, Piece, Plan, PlanOptions, compressors};
 
 /// What a conversion of GRIB files writes: see `swath.convert.Plan`.
 #[pyclass(frozen, module = "swath._swath")]
@@ -50,17 +47,8 @@ impl ConversionPlan {
         let (files, sources, damages) = scan.fields(py)?;
         let planned = py.detach(|| Plan::of(files, &sources, &options));
         let planned = planned.map_err(|failed| raised_by_conversion(py, &failed))?;
-        let list = PyList::empty(py);
-        for (file, damage) in damages {
-            list.append(json::to_python(py, &record(scan.name(file), &Found::Damage(damage)))?)?;
-        }
-        for Unplanned { source, error } in &planned.unplanned {
-            if let Some(source) = sources.get(*source) {
-                let (file, span) = (scan.name(source.file), source.field.message);
-                list.append(damage(py, file, (span.offset, span.len), "unplanned", &error.to_string())?)?;
-            }
-        }
-        Ok((ConversionPlan { plan: planned.plan }, list))
+        let damages = scan.damages(py, damages, &planned.unplanned, &sources)?;
+        Ok((ConversionPlan { plan: planned.plan }, damages))
     }
 
     /// Make the plan that JSON says.

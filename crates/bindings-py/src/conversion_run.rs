@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 use swath::convert::{
-    Failure, Journal, OnFailure, Piece, Plan, PlanOptions, PlannedFile, Source, Unplanned, WritePlanOptions,
+    Failure, Joining, Journal, OnFailure, Piece, Plan, PlanOptions, PlannedFile, Source, Unplanned,
+    WritePlanOptions,
 };
 use swath::ioengine::{Engine, InterruptFlag, is_interrupted, storage_len};
 use swath::{Error, ErrorKind, Objects};
@@ -182,13 +183,12 @@ impl Job {
 
     /// A plan of what a store has and of the fields that join.
     fn prepare_more(&self, files: Vec<PlannedFile>, sources: &[Source]) -> Result<Prepared<'static>, Error> {
-        let (journal, before) = Journal::open(self.known_journal()?)?;
-        if !before.is_finished(&journal.finished()?) {
+        let unfinished = || {
             let message = "the conversion before is not finished: resume it first";
-            return Err(Error::new(ErrorKind::Invalid, message));
-        }
-        let options = PlanOptions { kept_dimensions: before.dimension_names(), ..PlanOptions::default() };
-        let newer = Plan::of(files, sources, &options)?;
+            Error::new(ErrorKind::Invalid, message)
+        };
+        let joining = Joining::open(self.known_journal()?)?.ok_or_else(unfinished)?;
+        let newer = Plan::of(files, sources, &joining.options(PlanOptions::default()))?;
         let place = |Unplanned { source, error }: &Unplanned| {
             let source = sources.get(*source)?;
             let file = newer.plan.files.get(source.file)?.name.clone();
@@ -201,8 +201,7 @@ impl Job {
                 format!("{} at {}: {}: nothing is written", first.file, first.span.0, first.message);
             return Err(Error::new(ErrorKind::Corrupt, message));
         }
-        let plan = before.extended(&newer.plan)?;
-        let journal = journal.extend(&plan)?;
+        let (plan, journal) = joining.with(&newer.plan)?;
         Ok(Prepared { plan: Cow::Owned(plan), piece: None, journal: Some(journal), unplanned })
     }
 

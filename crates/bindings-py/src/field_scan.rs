@@ -1,5 +1,6 @@
 //! What fields GRIB files have.
 
+use crate::conversion_plan::damage;
 use crate::errors::{raised, raised_about, raised_by_conversion};
 use crate::interpreter::{Waited, check_running, interrupted, waited};
 use crate::json;
@@ -9,10 +10,11 @@ use crate::remote::TextOptions;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use swath::convert::{
-    Damage, DamageKind, FieldTable, Found, PlannedFile, ScanOptions, SideCars, Source, Span, record, scan_all,
+    Damage, FieldTable, Found, Opened, PlannedFile, ScanOptions, SideCars, Source, Unplanned, open_each,
+    record, scan_each,
 };
-use swath::ioengine::{Engine, ObjectRef, RunOptions};
-use swath::{Error, ErrorKind, Objects};
+use swath::ioengine::{Engine, RunOptions};
+use swath::{Error, Objects};
 
 /// What a scan found in GRIB files: see `swath.convert.scan`.
 #[pyclass(frozen, module = "swath._swath")]
@@ -100,8 +102,29 @@ impl FieldScan {
     }
 
     /// What the caller calls a file.
-    pub(crate) fn name(&self, file: usize) -> &str {
+    fn name(&self, file: usize) -> &str {
         self.files.get(file).map_or("", |file| &file.given)
+    }
+
+    /// Lists a dict for each damage, and for each field that has no place in a plan.
+    pub(crate) fn damages<'py>(
+        &self,
+        py: Python<'py>,
+        damages: Vec<(usize, Damage)>,
+        unplanned: &[Unplanned],
+        sources: &[Source],
+    ) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for (file, damage) in damages {
+            list.append(json::to_python(py, &record(self.name(file), &Found::Damage(damage)))?)?;
+        }
+        for Unplanned { source, error } in unplanned {
+            if let Some(source) = sources.get(*source) {
+                let (file, span) = (self.name(source.file), source.field.message);
+                list.append(damage(py, file, (span.offset, span.len), "unplanned", &error.to_string())?)?;
+            }
+        }
+        Ok(list)
     }
 }
 
@@ -111,34 +134,14 @@ fn scanned(
     options: &ScanOptions,
     run: &RunOptions<'_>,
 ) -> Result<Vec<Scanned>, Error> {
-    let opened = names.iter().map(|name| there(objects.open(&PlannedFile::name_of(name))));
-    let opened = opened.collect::<Result<Vec<_>, Error>>()?;
-    let readable: Vec<ObjectRef> = opened.iter().flatten().cloned().collect();
-    let version = |(name, object): (&String, &Result<ObjectRef, Error>)| match object {
+    let opened = open_each(&names, |name| objects.open(&PlannedFile::name_of(name)))?;
+    let version = |(name, object): (&String, &Opened)| match object {
         Ok(object) => Ok(PlannedFile::of(&PlannedFile::name_of(name), object)?),
         Err(failed) => Err(failed.clone()),
     };
     // Of before the scan: what changes meanwhile is found to have changed.
     let versions: Vec<Result<PlannedFile, Error>> = names.iter().zip(&opened).map(version).collect();
-    let mut found = scan_all(&Engine::global(), &readable, options, run)?.into_iter();
-    let mut files = Vec::with_capacity(names.len());
-    for ((given, opened), version) in names.into_iter().zip(opened).zip(versions) {
-        let found = match opened {
-            Ok(_) => found.next().unwrap_or_default(),
-            Err(failed) => {
-                let (span, message) = (Span { offset: 0, len: 0 }, failed.message().to_owned());
-                vec![Found::Damage(Damage { span, kind: DamageKind::Unread, message })]
-            }
-        };
-        files.push(Scanned { given, found, version });
-    }
-    Ok(files)
-}
-
-/// A file that was opened, or why it is not there; what is wrong with the arguments ends all.
-fn there(opened: Result<ObjectRef, Error>) -> Result<Result<ObjectRef, Error>, Error> {
-    match opened {
-        Err(failed) if matches!(failed.kind(), ErrorKind::NotFound | ErrorKind::Io) => Ok(Err(failed)),
-        other => other.map(Ok),
-    }
+    let found = scan_each(&Engine::global(), &opened, options, run)?;
+    let files = names.into_iter().zip(found).zip(versions);
+    Ok(files.map(|((given, found), version)| Scanned { given, found, version }).collect())
 }

@@ -13,9 +13,8 @@ use anyhow::bail;
 use std::io::Write;
 use std::path::PathBuf;
 use swath::convert::nat::are_nat_names;
-use swath::convert::{Damage, DamageKind, Found, ScanOptions, Span, scan_all};
-use swath::ioengine::{Engine, ObjectRef, RunOptions};
-use swath::{Error, ErrorKind};
+use swath::convert::{Found, Opened, ScanOptions, open_each, scan_each};
+use swath::ioengine::{Engine, RunOptions};
 
 /// The arguments of `swath convert`.
 #[derive(clap::Args)]
@@ -80,14 +79,8 @@ fn run_scan(arguments: &ScanArguments, out: &mut impl Write) -> anyhow::Result<V
     let mut listing = Listing::new(format, out)?;
     for files in arguments.files.chunks(FILES_AT_ONCE) {
         let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-        let opened = names.iter().map(|name| there(objects.open(name))).collect::<Result<Vec<_>, _>>()?;
-        let readable: Vec<ObjectRef> = opened.iter().flatten().cloned().collect();
-        let mut scanned = scanned(&readable, &interrupt)?.into_iter();
-        for (name, opened) in names.iter().zip(opened) {
-            let found = match opened {
-                Ok(_) => scanned.next().unwrap_or_default(),
-                Err(damage) => vec![Found::Damage(damage)],
-            };
+        let opened = open_each(&names, |name| objects.open(name))?;
+        for (name, found) in names.iter().zip(scanned(opened, &interrupt)?) {
             match &mut table {
                 None => listing.print(name, &found)?,
                 Some(table) => {
@@ -103,22 +96,15 @@ fn run_scan(arguments: &ScanArguments, out: &mut impl Write) -> anyhow::Result<V
     Ok(Verdict::of(listing.end()?))
 }
 
-/// A file that was opened; what there is to list of one that is not there.
-fn there(opened: Result<ObjectRef, Error>) -> Result<Result<ObjectRef, Damage>, Error> {
-    match opened {
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Io) => {
-            let span = Span { offset: 0, len: 0 };
-            Ok(Err(Damage { span, kind: DamageKind::Unread, message: error.message().to_owned() }))
-        }
-        other => other.map(Ok),
-    }
-}
-
 /// What is found in each file.
-pub(crate) fn scanned(files: &[ObjectRef], interrupt: &Interrupt) -> anyhow::Result<Vec<Vec<Found>>> {
+pub(crate) fn scanned(
+    files: impl IntoIterator<Item = Opened>,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Vec<Vec<Found>>> {
+    let files: Vec<Opened> = files.into_iter().collect();
     let poll = || interrupt.is_raised();
     let run = RunOptions { interrupt: Some(&poll), ..RunOptions::default() };
-    let found = scan_all(&Engine::global(), files, &ScanOptions::default(), &run);
+    let found = scan_each(&Engine::global(), &files, &ScanOptions::default(), &run);
     if interrupt.is_raised() {
         return Err(Interrupted.into());
     }

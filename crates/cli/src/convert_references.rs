@@ -63,7 +63,7 @@ fn of_grib(
 ) -> anyhow::Result<(References, u64)> {
     let interrupt = Interrupt::install()?;
     let Files { planned: planned_files, objects } = Files::open(&arguments.url, files)?;
-    let (sources, damages) = Source::of(scanned(&objects, &interrupt)?);
+    let (sources, damages) = Source::of(scanned(objects.into_iter().map(Ok), &interrupt)?);
     print_damages(&damages, files, out)?;
     let options = PlanOptions { kept_dimensions: arguments.keep.clone(), ..PlanOptions::default() };
     let planned = Plan::of(planned_files, &sources, &options)?;

@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use swath::Store;
 use swath::convert::nat::{ConversionPlan, are_nat_names};
 use swath::convert::{
-    Damage, Failure, Journal, OnFailure, Piece, Plan, PlanOptions, PlannedFile, Source, Unplanned,
+    Damage, Failure, Joining, Journal, OnFailure, Piece, Plan, PlanOptions, PlannedFile, Source, Unplanned,
     WritePlanOptions, is_hdf5_name, journal_document,
 };
 use swath::ioengine::{Engine, ObjectRef, storage_len};
@@ -110,7 +110,7 @@ fn planned(
     out: &mut impl Write,
 ) -> anyhow::Result<(Plan, Vec<ObjectRef>, u64)> {
     let Files { planned: planned_files, objects: opened } = Files::open(&arguments.url, files)?;
-    let (sources, found) = Source::of(scanned(&opened, interrupt)?);
+    let (sources, found) = Source::of(scanned(opened.iter().cloned().map(Ok), interrupt)?);
     let mut damages = storage_len(found.len());
     print_damages(&found, files, out)?;
     let planned = Plan::of(planned_files, &sources, options)?;
@@ -163,16 +163,14 @@ fn append(
         return convert_nat::append(arguments, files, target, interrupt, out);
     }
     let (place, folder) = target_and_journal(arguments, target)?;
-    let (journal, before) = Journal::open(folder.context("--append to a URL: wanted its --journal")?)?;
-    if !before.is_finished(&journal.finished()?) {
+    let Some(joining) = Joining::open(folder.context("--append to a URL: wanted its --journal")?)? else {
         bail!("{}: not finished: --resume it first", target.display());
-    }
-    let options = PlanOptions { kept_dimensions: before.dimension_names(), ..arguments.layout.options()? };
-    let (newer, _, damages) = planned(arguments, files, &options, interrupt, out)?;
-    let plan = before.extended(&newer)?;
-    let journal = journal.extend(&plan)?;
+    };
+    let options = joining.options(arguments.layout.options()?);
+    let (newer, opened, damages) = planned(arguments, files, &options, interrupt, out)?;
+    let (plan, journal) = joining.with(&newer)?;
     let store = store(&place)?;
-    let all = plan_files(arguments, &plan)?;
+    let all = plan.with_new_files(&opened);
     let job = Job { arguments, plan: &plan, files: &all, piece: None, journal: Some(&journal) };
     job.run(&store, interrupt, damages, out)
 }

@@ -44,8 +44,9 @@ mod scan;
 mod unpack;
 
 pub use assemble::{
-    Access, Coordinate, Extents, Failure, FieldPlace, Finished, Hypercube, Journal, LayoutOptions, OnFailure,
-    Plan, PlanOptions, Planned, PlannedFile, Source, Unplanned, Variable, WritePlanOptions, compressors,
+    Access, Coordinate, Extents, Failure, FieldPlace, Finished, Hypercube, Joining, Journal, LayoutOptions,
+    OnFailure, Plan, PlanOptions, Planned, PlannedFile, Source, Unplanned, Variable, WritePlanOptions,
+    compressors,
 };
 pub use codec::{GribCodec, register_grib_codecs};
 pub use coordinates::{Axes, GridLayout, Plane, Points, axes, layout, to_rows};
@@ -62,5 +63,5 @@ pub use piece::Piece;
 pub use references::{LeftOut, References};
 #[cfg(feature = "parquet")]
 pub use scan::FieldTable;
-pub use scan::{ScanOptions, SideCars, record, scan, scan_all};
+pub use scan::{Opened, ScanOptions, SideCars, open_each, record, scan, scan_all, scan_each};
 pub use unpack::{FieldBytes, Sample, read_field, unpack};

@@ -66,9 +66,7 @@ impl Plan {
         open: impl Fn(&str) -> Result<ObjectRef, E>,
     ) -> Result<Vec<ObjectRef>, E> {
         let new = self.files.get(self.first_new_file..).unwrap_or_default();
-        let opened = PlannedFile::unchanged(new, open)?;
-        let absent = opened.first().cloned().into_iter().cycle().take(self.first_new_file);
-        Ok(absent.chain(opened.iter().cloned()).collect())
+        Ok(self.with_new_files(&PlannedFile::unchanged(new, open)?))
     }
 }
 

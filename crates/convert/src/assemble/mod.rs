@@ -15,6 +15,7 @@ mod extending;
 mod files;
 mod grid_arrays;
 mod group;
+mod joining;
 mod layout;
 mod level_type;
 mod message;
@@ -29,6 +30,7 @@ mod write;
 
 pub use compressors::compressors;
 pub use coordinate::Coordinate;
+pub use joining::Joining;
 pub use layout::{Access, Extents, LayoutOptions};
 pub use plan::{FieldPlace, Hypercube, Plan, PlannedFile, Variable};
 pub use planning::{PlanOptions, Planned, Source, Unplanned};

@@ -2,6 +2,7 @@
 
 mod batch;
 mod gathered;
+mod named;
 mod parts;
 mod record;
 mod side_car;
@@ -12,6 +13,7 @@ mod table;
 use crate::{Error, Found};
 use batch::ScanBatch;
 pub use gathered::scan_all;
+pub use named::{Opened, open_each, scan_each};
 pub use record::record;
 use sizes::sizes;
 use swath_ioengine::{Engine, ObjectRef, RunOptions};
