@@ -7,6 +7,7 @@ use numpy::PyArrayDescr;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use swath::codecs::Codec;
+use swath::convert::GRIB_CODECS;
 use swath::{ArrayCodecs, AxisSelection, Selection};
 
 /// An array once it is opened, with what every read needs of Python.
@@ -65,8 +66,10 @@ impl Opened {
     /// Warns of codecs that are Python's.
     pub(crate) fn warn_of_python_codecs(&self, py: Python<'_>) -> PyResult<()> {
         let codecs = self.codecs().map(|(codec, _)| codec);
-        let slow: Vec<&str> =
-            codecs.filter(|codec| matches!(codec, Codec::Registered(_))).map(Codec::name).collect();
+        // Those of GRIB are registered too, before any of Python.
+        let is_python =
+            |codec: &&Codec| matches!(codec, Codec::Registered(_)) && !GRIB_CODECS.contains(&codec.name());
+        let slow: Vec<&str> = codecs.filter(is_python).map(Codec::name).collect();
         if slow.is_empty() {
             return Ok(());
         }

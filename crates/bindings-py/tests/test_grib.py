@@ -100,6 +100,12 @@ def test_swath_reads_messages_in_place(refs):
     assert swath.stats()["python_codec_calls"] == before
 
 
+@pytest.mark.filterwarnings("error")
+def test_nobody_is_warned_of_codecs_that_are_not_python(refs):
+    swath.open(refs)["t"][...]
+    swath.open(refs / "u")[...]
+
+
 def test_xarray_reads_messages_in_place(refs):
     with xarray.open_dataset(refs, engine="swath") as dataset:
         assert dataset["t"].dims == ("step", "y", "x")

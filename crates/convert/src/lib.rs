@@ -48,7 +48,7 @@ pub use assemble::{
     OnFailure, Plan, PlanOptions, Planned, PlannedFile, Source, Unplanned, Variable, WritePlanOptions,
     compressors,
 };
-pub use codec::{GribCodec, register_grib_codecs};
+pub use codec::{GRIB_CODECS, GribCodec, register_grib_codecs};
 pub use coordinates::{Axes, GridLayout, Plane, Points, axes, layout, to_rows};
 pub use error::{Error, ErrorKind};
 pub use grib::{

@@ -11,6 +11,9 @@ use swath_codecs::{
     ChunkLayout, CodecClass, CodecCode, ElementKind, NumberType, RegisteredCodec, register_codecs,
 };
 
+/// The names of the codecs that [`register_grib_codecs`] makes known.
+pub const GRIB_CODECS: [&str; 2] = [KERCHUNK_ID, OWN_ID];
+
 /// A codec whose chunks are GRIB messages of edition 1 or 2, which it decodes to one field's values or to the places of its points.
 ///
 /// | entry | what a chunk's bytes are | its elements |
