@@ -6,26 +6,29 @@ use crate::hdf5;
 use crate::interrupt::Interrupt;
 use crate::place::{Place, UrlArguments};
 use crate::verdict::Verdict;
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use swath::convert::{Plan, PlanOptions, References, Source, is_hdf5_name};
+use swath::convert::{Plan, PlanOptions, RECORD_SIZE, References, Source, is_hdf5_name, names_below};
 use swath::ioengine::storage_len;
 
 /// The arguments of `swath convert references`.
 #[derive(clap::Args)]
 pub(crate) struct ReferencesArguments {
-    /// GRIB files of edition 1 or 2, or one HDF5 or NetCDF-4 file, paths or URLs, and last the .json file to write. References name
-    /// local files by their absolute paths.
+    /// GRIB files of edition 1 or 2, or one HDF5 or NetCDF-4 file, paths or URLs, and last what to write: a .json file, or in Parquet
+    /// a new folder .parq or .parquet. References name local files by their absolute paths.
     #[arg(required = true, num_args = 2.., value_names = ["FILES", "TARGET"])]
     paths: Vec<PathBuf>,
-    /// Name files as they lie below the folder of the .json file, so that all of it can be moved. swath looks for them from there;
+    /// Name files as they lie below the folder of the set, so that all of it can be moved. swath looks for them from there;
     /// fsspec, and with it zarr-python, from the working directory.
     #[arg(long)]
     relative: bool,
     /// Of GRIB files: a dimension that stays where there is one value of it; may be given again.
     #[arg(long, value_name = "NAME")]
     keep: Vec<String>,
+    /// Of a set in Parquet: the rows of a file.
+    #[arg(long, value_name = "ROWS", default_value_t = RECORD_SIZE)]
+    record_size: u64,
     #[command(flatten)]
     url: UrlArguments,
 }
@@ -43,10 +46,7 @@ pub(crate) fn run(arguments: &ReferencesArguments, out: &mut impl Write) -> anyh
     for left in &references.left_out {
         writeln!(out, "left out: {}: {}", left.path, left.reason)?;
     }
-    let names = names(arguments, files, target)?;
-    let document = references.to_json(&names)?.to_string();
-    std::fs::write(target, document)
-        .with_context(|| format!("{}: the references cannot be written", target.display()))?;
+    references.write(&names(arguments, files, target)?, target, arguments.record_size)?;
     writeln!(out, "{} arrays, {} chunks", references.arrays(), references.chunks())?;
     Ok(Verdict::of(damages + storage_len(references.left_out.len())))
 }
@@ -77,14 +77,6 @@ fn names(arguments: &ReferencesArguments, files: &[PathBuf], target: &Path) -> a
     if !arguments.relative {
         return Ok(files.iter().map(|file| name_of(file)).collect());
     }
-    let target = std::path::absolute(target)?;
-    let folder = target.parent().context("--relative: wanted a target in a folder")?;
-    let below = |file: &PathBuf| {
-        let path = name_of(file);
-        let name = Path::new(&path).strip_prefix(folder).ok().and_then(Path::to_str);
-        let wanted =
-            || format!("--relative: wanted files below {}, found {}", folder.display(), file.display());
-        name.map(str::to_owned).with_context(wanted)
-    };
-    files.iter().map(below).collect()
+    let given: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    names_below(&given, target).map_err(|error| anyhow!("--relative: {}", error.message()))
 }

@@ -3,13 +3,11 @@
 use crate::place::Place;
 use std::io::Write;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use swath::convert::{PlannedFile, References, hdf5_file_in, hdf5_references, is_hdf5_name};
-use swath::ioengine::{ByteRange, Engine, RangeRead, RunOptions, storage_len};
+use swath::convert::{
+    PlannedFile, References, has_hdf5_signature, hdf5_file_in, hdf5_references, is_hdf5_name,
+};
+use swath::ioengine::Engine;
 use swath::{Objects, ReferenceTargets, Store};
-
-/// What such files begin with, as a rule: some have bytes of others before it.
-const SIGNATURE: &[u8] = b"\x89HDF\r\n\x1a\n";
 
 /// Whether a file is one by its name or by its first bytes.
 ///
@@ -21,16 +19,7 @@ pub(crate) fn is_one(path: &Path, place: &Place) -> anyhow::Result<bool> {
         return Ok(true);
     }
     let object = Objects::new(targets(place)).open(&path.display().to_string())?;
-    let is_one = AtomicBool::new(false);
-    let look = |_: usize, bytes: Result<&[u8], swath::ioengine::Error>| {
-        is_one.store(bytes.is_ok_and(|bytes| bytes == SIGNATURE), Ordering::Relaxed);
-    };
-    let range = ByteRange::Bounded { offset: 0, len: storage_len(SIGNATURE.len()) };
-    let reads = [RangeRead { object: 0, range }];
-    Engine::global()
-        .read_ranges(&[object], &reads, look, &RunOptions::default())
-        .map_err(swath::convert::Error::from)?;
-    Ok(is_one.into_inner())
+    Ok(has_hdf5_signature(&Engine::global(), &object)?)
 }
 
 /// The file that a place lies in, as a path or a URL, and the place within it; `None` where it lies in none.

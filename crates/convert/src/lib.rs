@@ -57,10 +57,10 @@ pub use grib::{
     Projected, Rotation, ScanningMode, SpaceView, Spacing, Span, Step, Surface, TimeUnit, Walk,
 };
 #[cfg(feature = "hdf5")]
-pub use hdf5::{Interrupt, hdf5_file_in, hdf5_references, is_hdf5_name};
+pub use hdf5::{Interrupt, has_hdf5_signature, hdf5_file_in, hdf5_references, is_hdf5_name};
 pub use journal::{Journal as JournalOf, Journaled, journal_document};
 pub use piece::Piece;
-pub use references::{LeftOut, References};
+pub use references::{LeftOut, RECORD_SIZE, References, is_parquet_name, names_below};
 #[cfg(feature = "parquet")]
 pub use scan::FieldTable;
 pub use scan::{Opened, ScanOptions, SideCars, open_each, record, scan, scan_all, scan_each};

@@ -16,6 +16,7 @@ mod diff;
 mod info;
 mod npy;
 mod read;
+mod references;
 mod stats;
 mod stored;
 mod swath;

@@ -37,7 +37,7 @@ use dimensions::{Phony, Scales};
 use hdf5_reader::group::Group;
 use hdf5_reader::{Attribute, Dataset, Hdf5File, OpenOptions, Storage};
 use members::Members;
-pub use naming::{hdf5_file_in, is_hdf5_name};
+pub use naming::{has_hdf5_signature, hdf5_file_in, is_hdf5_name};
 use serde_json::json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

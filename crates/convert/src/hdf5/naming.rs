@@ -1,9 +1,35 @@
-//! How HDF5 and NetCDF-4 files are called.
+//! How HDF5 and NetCDF-4 files are told from others.
 
+use crate::Error;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use swath_ioengine::{ByteRange, Engine, ObjectRef, RangeRead, RunOptions, storage_len};
 
 /// What such files end in.
 const EXTENSIONS: [&str; 5] = ["h5", "hdf5", "he5", "nc", "nc4"];
+
+/// What such files begin with, as a rule: some have bytes of others before it.
+const SIGNATURE: &[u8] = b"\x89HDF\r\n\x1a\n";
+
+/// Whether a file begins as HDF5 files do. One that cannot be read does not.
+///
+/// # Errors
+///
+/// What ended the read as a whole.
+pub fn has_hdf5_signature(engine: &Engine, file: &ObjectRef) -> Result<bool, Error> {
+    let is_one = AtomicBool::new(false);
+    let look = |_: usize, bytes: Result<&[u8], swath_ioengine::Error>| {
+        is_one.store(bytes.is_ok_and(|bytes| bytes == SIGNATURE), Ordering::Relaxed);
+    };
+    let range = ByteRange::Bounded { offset: 0, len: storage_len(SIGNATURE.len()) };
+    engine.read_ranges(
+        std::slice::from_ref(file),
+        &[RangeRead { object: 0, range }],
+        look,
+        &RunOptions::default(),
+    )?;
+    Ok(is_one.into_inner())
+}
 
 /// Whether a file is an HDF5 or NetCDF-4 one by its name: it ends in `.h5`, `.hdf5`, `.he5`, `.nc` or `.nc4`, in any case.
 #[must_use]

@@ -13,7 +13,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hdf5")
 }
 
-fn references(folder: &Path, name: &str) -> References {
+pub(crate) fn references(folder: &Path, name: &str) -> References {
     let file = LocalFiles::open(folder, FileAccess::default()).unwrap().object(name);
     hdf5_references(&Engine::global(), &file, None).unwrap_or_else(|error| panic!("{name}: {error}"))
 }

@@ -21,6 +21,8 @@ mod nat;
 mod nat_zarr;
 mod points;
 mod references;
+#[cfg(feature = "parquet")]
+mod references_in_parquet;
 mod samples;
 mod scans;
 #[cfg(feature = "parquet")]

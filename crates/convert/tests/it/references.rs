@@ -10,7 +10,7 @@ use swath_ioengine::{Engine, FileAccess, LocalFiles, MemoryMedium, ObjectRef};
 use swath_zarr_front::{Array, ErrorKind, Group, Node, ReferenceTargets, Selection, Store};
 
 /// What files hold: the plan, and its sources.
-fn planned(files: &[ObjectRef]) -> (Plan, Vec<Source>) {
+pub(crate) fn planned(files: &[ObjectRef]) -> (Plan, Vec<Source>) {
     let found = corpus::found_in(files, &swath_convert::ScanOptions::default()).unwrap();
     let mut sources = Vec::new();
     for (file, found) in found.into_iter().enumerate() {
@@ -23,7 +23,7 @@ fn planned(files: &[ObjectRef]) -> (Plan, Vec<Source>) {
 }
 
 /// A store of references to files called `names` in a folder.
-fn opened(references: &References, names: &[String], folder: &Path) -> Store {
+pub(crate) fn opened(references: &References, names: &[String], folder: &Path) -> Store {
     register_grib_codecs();
     let document = references.to_json(names).unwrap().to_string();
     let targets = ReferenceTargets::new().with_folder(folder.to_str().unwrap());
@@ -43,14 +43,14 @@ fn add_arrays(store: &Store, path: &str, found: &mut Vec<String>) {
     }
 }
 
-fn all_arrays(store: &Store) -> Vec<String> {
+pub(crate) fn all_arrays(store: &Store) -> Vec<String> {
     let mut found = Vec::new();
     add_arrays(store, "", &mut found);
     found.sort();
     found
 }
 
-fn values(store: &Store, path: &str) -> Vec<u8> {
+pub(crate) fn values(store: &Store, path: &str) -> Vec<u8> {
     Array::open_in(store, path).unwrap().read(&Selection::all()).unwrap().as_bytes().to_vec()
 }
 
@@ -131,7 +131,7 @@ fn places(references: &References) -> usize {
 }
 
 /// A message of two fields on 3 by 2 points in the order of `scanning`, at 850 and 500 hPa.
-fn two_fields(scanning: u8, hours: u32, first: u8) -> Vec<u8> {
+pub(crate) fn two_fields(scanning: u8, hours: u32, first: u8) -> Vec<u8> {
     let field = |pascals: u32, first: u8| {
         let values: Vec<u8> = (first..first + 6).collect();
         [made::product(pascals, hours), made::simple(6, 8), made::no_bitmap(), made::section(7, &values)]
@@ -142,7 +142,7 @@ fn two_fields(scanning: u8, hours: u32, first: u8) -> Vec<u8> {
 }
 
 /// Files of a folder of their own, and the folder.
-fn in_folder(files: &[Vec<u8>]) -> (tempfile::TempDir, Vec<String>, Vec<ObjectRef>) {
+pub(crate) fn in_folder(files: &[Vec<u8>]) -> (tempfile::TempDir, Vec<String>, Vec<ObjectRef>) {
     let folder = tempfile::tempdir().unwrap();
     let names: Vec<String> = (0..files.len()).map(|number| format!("{number}.grib2")).collect();
     for (name, bytes) in names.iter().zip(files) {

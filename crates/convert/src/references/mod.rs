@@ -1,5 +1,14 @@
 //! References to bytes of files that stay where they are: Zarr without a copy.
 
+mod naming;
+mod records;
+mod rows;
+mod writing;
+
+pub use naming::names_below;
+pub use records::RECORD_SIZE;
+pub use writing::is_parquet_name;
+
 use crate::{Error, ErrorKind};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
@@ -8,8 +17,8 @@ use std::collections::BTreeMap;
 
 /// What the keys of a Zarr hierarchy are: metadata and short values here, chunks as byte ranges of files.
 ///
-/// Written out ([`to_json`](Self::to_json)), it is a reference set of version 1, as kerchunk writes them: swath, fsspec and with it
-/// zarr-python and xarray open it. Source: fsspec's "References specification".
+/// Written out ([`write`](Self::write)), it is a reference set in kerchunk's JSON (version 1) or Parquet: swath, fsspec and with it
+/// zarr-python and xarray open it. Sources: fsspec's "References specification", and its `LazyReferenceMapper`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct References {
     /// Documents by their keys, such as `air/.zarray`.
@@ -69,11 +78,7 @@ impl References {
             keys.insert(key.clone(), format!("base64:{}", BASE64.encode(bytes)).into());
         }
         for Part { key, file, offset, len } in &self.parts {
-            let url = urls.get(*file).ok_or_else(|| {
-                let message = format!("wanted the name of file {file}, found {} names", urls.len());
-                Error::new(ErrorKind::Invalid, message)
-            })?;
-            keys.insert(key.clone(), json!([url.as_ref(), offset, len]));
+            keys.insert(key.clone(), json!([url_of(urls, *file)?, offset, len]));
         }
         Ok(json!({"version": 1, "refs": keys}))
     }
@@ -81,4 +86,12 @@ impl References {
     pub(crate) fn leave_out(&mut self, path: &str, reason: impl Into<String>) {
         self.left_out.push(LeftOut { path: path.to_owned(), reason: reason.into() });
     }
+}
+
+/// What a file is called.
+fn url_of<S: AsRef<str>>(urls: &[S], file: usize) -> Result<&str, Error> {
+    urls.get(file).map(AsRef::as_ref).ok_or_else(|| {
+        let message = format!("wanted the name of file {file}, found {} names", urls.len());
+        Error::new(ErrorKind::Invalid, message)
+    })
 }
