@@ -19,6 +19,7 @@ mod hypercube;
 mod made;
 mod nat;
 mod nat_zarr;
+mod pieces;
 mod points;
 mod references;
 #[cfg(feature = "parquet")]

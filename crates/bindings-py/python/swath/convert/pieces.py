@@ -88,7 +88,10 @@ def _piece(
 
 
 def _merged(reports: list[Report], target: Target, storage_options: Mapping[str, Any] | None) -> Report:
-    """Say what all pieces have written; their metadata is consolidated once all of it is there."""
+    """Say what all pieces have written.
+
+    Their metadata is consolidated once more: workers may share a file system that locks no folders.
+    """
     consolidate_metadata(target, storage_options=storage_options)
     damages: list[Damage] = [damage for report in reports for damage in report.damages]
     return Report(sum(report.fields for report in reports), reports[0].variables, damages)

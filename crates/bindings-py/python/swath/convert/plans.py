@@ -285,9 +285,9 @@ class Plan:
     ) -> Report:
         """Write one piece of the plan, beside others if need be, on any machine that sees the files.
 
-        Pieces may be written in any order, and again; the first one writes the coordinates. Where they are
-        written at the same time, call `swath.consolidate_metadata` once all are done: one that ends before
-        the coordinates are written may list the metadata without them. `to_dask` does so.
+        Pieces may be written in any order, at the same time, and again; the first one writes the coordinates.
+        The one that ends last leaves the consolidated metadata of all. Only on a file system without locks of
+        folders (NFS, SMB) call `swath.consolidate_metadata` once all are done, as `to_dask` does.
 
         Parameters
         ----------
