@@ -11,6 +11,7 @@ mod gathered;
 mod load;
 mod proxies;
 mod raw;
+mod references;
 mod scans;
 mod servers;
 mod signatures;

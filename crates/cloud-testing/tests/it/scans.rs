@@ -13,7 +13,7 @@ const MESSAGES: u64 = 40;
 const DATA_BYTES: usize = 512 << 10;
 
 /// A message of edition 2: a row of numbers of 8 bits, at a level of so many Pa.
-fn message(pascals: u32) -> Vec<u8> {
+pub(crate) fn message(pascals: u32) -> Vec<u8> {
     let points = u32::try_from(DATA_BYTES).unwrap().to_be_bytes();
     let section = |number: u8, content: &[u8]| {
         let len = u32::try_from(content.len() + 5).unwrap();

@@ -129,6 +129,16 @@ impl Stand {
         ObjectRef { medium: self.medium.clone(), key: key.into() }
     }
 
+    /// Where users find an object.
+    pub(crate) fn url(&self, key: &str) -> String {
+        format!("{}/{key}", self.url)
+    }
+
+    /// How users reach the server.
+    pub(crate) fn options(&self) -> &CloudOptions {
+        &self.options
+    }
+
     /// What lies below a prefix, as users open it.
     pub(crate) fn store(&self, prefix: &str) -> Store {
         Store::open(&format!("{}/{prefix}", self.url), &self.options).unwrap()
