@@ -106,6 +106,11 @@ impl FieldScan {
         self.files.get(file).map_or("", |file| &file.given)
     }
 
+    /// What the caller calls the files.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.files.iter().map(|file| file.given.clone()).collect()
+    }
+
     /// Lists a dict for each damage, and for each field that has no place in a plan.
     pub(crate) fn damages<'py>(
         &self,

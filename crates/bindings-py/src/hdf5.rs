@@ -1,11 +1,5 @@
 //! HDF5 and NetCDF-4 files, as the Zarr that lies in them.
 
-use crate::errors::raised_about;
-use crate::json;
-use crate::logs::reported;
-use crate::raw_ranges::objects_of;
-use crate::remote::TextOptions;
-use pyo3::prelude::*;
 use std::path::Path;
 use swath::convert::{PlannedFile, References, hdf5_file_in, hdf5_references};
 use swath::ioengine::Engine;
@@ -39,22 +33,4 @@ pub(crate) fn store(file: &str, options: &CloudOptions) -> Result<(Store, LeftOu
 
 fn left_out(references: &References) -> LeftOut {
     references.left_out.iter().map(|left| (left.path.clone(), left.reason.clone())).collect()
-}
-
-/// List the references of an HDF5 file, and what is not in them: where it is, and why.
-#[pyfunction]
-#[pyo3(name = "_hdf5_references", signature = (file, options, provider))]
-pub(crate) fn references<'py>(
-    py: Python<'py>,
-    file: &str,
-    options: TextOptions,
-    provider: Option<Py<PyAny>>,
-) -> PyResult<(Bound<'py, PyAny>, LeftOut)> {
-    let objects = objects_of(py, options, provider)?;
-    let listed = reported(py, || -> Result<_, Error> {
-        let references = hdf5_references(&Engine::global(), &objects.open(file)?, None)?;
-        Ok((references.to_json(&[PlannedFile::name_of(file)])?, left_out(&references)))
-    })?;
-    let (document, left_out) = listed.map_err(|failed| raised_about(py, &failed, file))?;
-    Ok((json::to_python(py, &document)?, left_out))
 }

@@ -53,6 +53,7 @@ mod python_codec;
 mod quick_reads;
 mod raw_ranges;
 mod read;
+mod reference_set;
 mod references;
 mod remote;
 mod selection;
@@ -98,8 +99,6 @@ mod module {
     #[pymodule_export]
     use crate::group::Group;
     #[pymodule_export]
-    use crate::hdf5::references;
-    #[pymodule_export]
     use crate::image_conversion::{ImagePlan, append_images, are_images, plan_of_json};
     #[pymodule_export]
     use crate::indexers::{BlockIndex, OIndex, VIndex};
@@ -121,6 +120,8 @@ mod module {
     use crate::quick_reads::QuickReads;
     #[pymodule_export]
     use crate::raw_ranges::RangeReader;
+    #[pymodule_export]
+    use crate::reference_set::{ReferenceSet, are_hdf5};
     #[pymodule_export]
     use crate::remote::{option_name, public_options};
     #[pymodule_export]

@@ -1249,6 +1249,36 @@ class FieldScan:
         """Give the same as a flat table: the bytes of a Parquet file."""
 
 @final
+class ReferenceSet:
+    """References to the messages or chunks of files: see `swath.convert.references`."""
+
+    @staticmethod
+    def of_grib(scan: FieldScan, keep: list[str]) -> tuple[ReferenceSet, list[Any]]:
+        """List the messages of a scan; what of its files cannot be listed is named."""
+
+    @staticmethod
+    def of_hdf5(file: str, options: dict[str, str], provider: object) -> ReferenceSet:
+        """List the chunks of an HDF5 file."""
+
+    def document(self) -> dict[str, Any]:
+        """Give the set in kerchunk's JSON, as a dict."""
+
+    def write(self, target: str, relative: bool, record_size: int) -> None:
+        """Write the set in JSON, or in Parquet to what ends in `.parq` or `.parquet`."""
+
+    @property
+    def arrays(self) -> int:
+        """How many arrays there are."""
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks are byte ranges of files."""
+
+    @property
+    def left_out(self) -> list[tuple[str, str]]:
+        """What references cannot say: where it is, and why."""
+
+@final
 class ConversionPlan:
     """What a conversion of GRIB files writes: see `swath.convert.Plan`."""
 
@@ -1822,10 +1852,8 @@ def _end() -> None:
 def _flush_caches() -> None:
     """Wait until what is cached is in the files; swath does so when Python ends."""
 
-def _hdf5_references(
-    file: str, options: dict[str, str], provider: object
-) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """List the references of an HDF5 file, and what is not in them: where it is, and why."""
+def _are_hdf5(files: list[str], options: dict[str, str], provider: object) -> bool:
+    """Say whether HDF5 files are among these: by their names, or where there is one by its first bytes."""
 
 def _option_name(name: str) -> str:
     """Return the name that an option has among all its spellings; the name itself where none is known."""

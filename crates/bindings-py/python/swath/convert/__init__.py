@@ -2,13 +2,13 @@
 
 ``scan`` lists the fields of GRIB files, ``plan`` says what Zarr would be made of them, or of SEVIRI's
 ``.nat`` files, and ``Plan.write`` makes it: at once, in pieces on many machines, and again after it was
-interrupted. ``references`` says where the chunks of an HDF5 or NetCDF-4 file lie.
+interrupted. ``references`` says where the messages of GRIB files, or the chunks of HDF5 and NetCDF-4 files,
+lie.
 """
 
 from __future__ import annotations
 
 from swath.convert.fields import Scan, scan
-from swath.convert.hdf5 import references
 from swath.convert.pieces import to_dask
 from swath.convert.plans import (
     Access,
@@ -23,6 +23,7 @@ from swath.convert.plans import (
     plan,
     resume,
 )
+from swath.convert.reference_sets import References, ReferencesReport, references
 
 __all__ = [
     "Access",
@@ -32,6 +33,8 @@ __all__ = [
     "Extent",
     "Piece",
     "Plan",
+    "References",
+    "ReferencesReport",
     "Report",
     "Scan",
     "append",
