@@ -77,12 +77,25 @@ pub(crate) fn objects_of(
     options: TextOptions,
     provider: Option<Py<PyAny>>,
 ) -> PyResult<Objects> {
+    Ok(Objects::new(targets_of(py, options, provider)?))
+}
+
+/// How what references lead to is reached, with these options.
+///
+/// # Errors
+///
+/// `UnsupportedError` for an option that is not known.
+pub(crate) fn targets_of(
+    py: Python<'_>,
+    options: TextOptions,
+    provider: Option<Py<PyAny>>,
+) -> PyResult<ReferenceTargets> {
     drop(configuration::opening(py)?);
     let mut options = options_of(options).map_err(|error| raised(py, &error))?;
     if let Some(provider) = provider {
         options = options.with_credentials(Arc::new(PythonCredentials::new(provider, "")));
     }
-    Ok(Objects::new(ReferenceTargets::new().with_options(options)))
+    Ok(ReferenceTargets::new().with_options(options))
 }
 
 impl RangeReader {

@@ -4,17 +4,17 @@ use crate::errors::{raised_about, raised_by_conversion};
 use crate::field_scan::FieldScan;
 use crate::json;
 use crate::logs::reported;
-use crate::raw_ranges::objects_of;
+use crate::raw_ranges::{objects_of, targets_of};
 use crate::remote::TextOptions;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::path::{Path, PathBuf};
-use swath::Error;
 use swath::convert::{
     Plan, PlanOptions, PlannedFile, References, has_hdf5_signature, hdf5_references, is_hdf5_name,
     names_below,
 };
 use swath::ioengine::Engine;
+use swath::{Error, Objects};
 
 /// References to the messages or chunks of files: see `swath.convert.references`.
 #[pyclass(frozen, module = "swath._swath")]
@@ -46,21 +46,38 @@ impl ReferenceSet {
         Ok((ReferenceSet { references, files: scan.names() }, damages))
     }
 
-    /// List the chunks of an HDF5 file.
+    /// List the chunks of an HDF5 file, or of several that are joined along a dimension.
     #[staticmethod]
-    #[pyo3(signature = (file, options, provider))]
+    #[pyo3(signature = (files, concat, options, provider))]
     fn of_hdf5(
         py: Python<'_>,
-        file: String,
+        files: Vec<String>,
+        concat: Option<String>,
         options: TextOptions,
         provider: Option<Py<PyAny>>,
     ) -> PyResult<ReferenceSet> {
-        let objects = objects_of(py, options, provider)?;
-        let listed = reported(py, || -> Result<_, Error> {
-            Ok(hdf5_references(&Engine::global(), &objects.open(&file)?, None)?)
+        let targets = targets_of(py, options, provider)?;
+        let objects = Objects::new(targets.clone());
+        let listed = reported(py, || -> Result<References, Error> {
+            let list = |file: &String| {
+                let listed = objects
+                    .open(file)
+                    .and_then(|object| Ok(hdf5_references(&Engine::global(), &object, None)?));
+                Ok((file.clone(), listed.map_err(|failed| failed.with_object(file))?))
+            };
+            let mut listed = files.iter().map(list).collect::<Result<Vec<_>, Error>>()?;
+            match (concat, listed.pop()) {
+                (None, Some((_, references))) => Ok(references),
+                (concat, last) => {
+                    listed.extend(last);
+                    let dimension = concat.unwrap_or_default();
+                    Ok(References::concatenated(&listed, &dimension, &targets)?)
+                }
+            }
         })?;
-        let references = listed.map_err(|failed| raised_about(py, &failed, &file))?;
-        Ok(ReferenceSet { references, files: vec![file] })
+        let references =
+            listed.map_err(|failed| raised_about(py, &failed, files.first().map_or("", String::as_str)))?;
+        Ok(ReferenceSet { references, files })
     }
 
     /// Give the set in kerchunk's JSON, as a dict.
@@ -89,6 +106,12 @@ impl ReferenceSet {
     #[getter]
     fn chunks(&self) -> usize {
         self.references.chunks()
+    }
+
+    /// Attributes of which joined files have other values than the first one: which, and where.
+    #[getter]
+    fn differing(&self) -> Vec<(&str, &str)> {
+        self.references.differing.iter().map(|told| (told.path.as_str(), told.reason.as_str())).collect()
     }
 
     /// What references cannot say: where it is, and why.

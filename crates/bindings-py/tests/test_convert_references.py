@@ -3,6 +3,7 @@
 import json
 import pickle
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
@@ -143,3 +144,21 @@ def test_what_makes_no_sense(tmp_path, files, ocean):
         swath.convert.references(files, tmp_path / "a.parq")
     with pytest.raises(swath.SwathError, match=r"none\.grib2"):
         swath.convert.references(tmp_path / "none.grib2")
+
+
+def test_netcdf_files_are_joined(tmp_path, ocean):
+    later = Path(ocean).read_bytes().replace(struct.pack("<2d", 0.5, 1.5), struct.pack("<2d", 2.5, 3.5))
+    (tmp_path / "later.nc").write_bytes(later)
+    references = swath.convert.references([ocean, tmp_path / "later.nc"], concat="time")
+    joined, first = swath.open(references), swath.open(ocean)
+    np.testing.assert_array_equal(joined["time"][...], [0.5, 1.5, 2.5, 3.5])
+    np.testing.assert_array_equal(joined["t"][...], np.concatenate([first["t"][...]] * 2))
+    np.testing.assert_array_equal(joined["x"][...], first["x"][...])
+    assert references.report.differing == []
+    report = swath.convert.references([ocean, tmp_path / "later.nc"], tmp_path / "a.parq", concat="time")
+    assert report == references.report
+    np.testing.assert_array_equal(swath.open(tmp_path / "a.parq")["t"][...], joined["t"][...])
+    with pytest.raises(swath.InvalidError, match=r"found 0\.5 behind 3\.5"):
+        swath.convert.references([tmp_path / "later.nc", ocean], concat="time")
+    with pytest.raises(swath.InvalidError, match="dimensions"):
+        swath.convert.references([ocean, tmp_path / "later.nc"], concat="tiem")

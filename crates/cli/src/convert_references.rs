@@ -26,6 +26,9 @@ pub(crate) struct ReferencesArguments {
     /// Of GRIB files: a dimension that stays where there is one value of it; may be given again.
     #[arg(long, value_name = "NAME")]
     keep: Vec<String>,
+    /// Join HDF5 and NetCDF-4 files, in this order, along a dimension, such as time. Its coordinates, and arrays without it, are read.
+    #[arg(long, value_name = "DIMENSION", conflicts_with = "keep")]
+    concat: Option<String>,
     /// Of a set in Parquet: the rows of a file.
     #[arg(long, value_name = "ROWS", default_value_t = RECORD_SIZE)]
     record_size: u64,
@@ -37,14 +40,20 @@ pub(crate) struct ReferencesArguments {
 pub(crate) fn run(arguments: &ReferencesArguments, out: &mut impl Write) -> anyhow::Result<Verdict> {
     let (target, files) = arguments.paths.split_last().context("wanted files and a target")?;
     let (references, damages) = match files {
+        _ if arguments.concat.is_some() => (of_joined(arguments, files)?, 0),
         [file] if hdf5::is_one(file, &Place::new(file, &arguments.url)?)? => (of_hdf5(arguments, file)?, 0),
         _ if files.iter().any(|file| is_hdf5_name(file)) => {
-            bail!("HDF5 and NetCDF files are listed one by one: swath convert references FILE TARGET")
+            bail!(
+                "HDF5 and NetCDF files are listed one by one, or joined: swath convert references --concat time FILES TARGET"
+            )
         }
         _ => of_grib(arguments, files, out)?,
     };
     for left in &references.left_out {
         writeln!(out, "left out: {}: {}", left.path, left.reason)?;
+    }
+    for left in &references.differing {
+        writeln!(out, "differs: {}: {}", left.path, left.reason)?;
     }
     references.write(&names(arguments, files, target)?, target, arguments.record_size)?;
     writeln!(out, "{} arrays, {} chunks", references.arrays(), references.chunks())?;
@@ -53,6 +62,14 @@ pub(crate) fn run(arguments: &ReferencesArguments, out: &mut impl Write) -> anyh
 
 fn of_hdf5(arguments: &ReferencesArguments, file: &Path) -> anyhow::Result<References> {
     hdf5::references(&file.display().to_string(), &Place::new(file, &arguments.url)?)
+}
+
+/// One set of several HDF5 files.
+fn of_joined(arguments: &ReferencesArguments, files: &[PathBuf]) -> anyhow::Result<References> {
+    let listed = |file: &PathBuf| Ok((file.display().to_string(), of_hdf5(arguments, file)?));
+    let listed = files.iter().map(listed).collect::<anyhow::Result<Vec<_>>>()?;
+    let dimension = arguments.concat.as_deref().unwrap_or_default();
+    Ok(References::concatenated(&listed, dimension, &arguments.url.targets()?)?)
 }
 
 /// References to messages, and the count of damages and of fields that have no place, which are printed.

@@ -163,7 +163,16 @@ impl UrlArguments {
         if self.cache().is_some() {
             bail!("--cache and --cache-dir are for archives, and not for single files");
         }
-        Ok(Objects::new(ReferenceTargets::new().with_options(self.options()?)))
+        Ok(Objects::new(self.targets()?))
+    }
+
+    /// How what references lead to is reached.
+    ///
+    /// # Errors
+    ///
+    /// Options that are not known.
+    pub(crate) fn targets(&self) -> anyhow::Result<ReferenceTargets> {
+        Ok(ReferenceTargets::new().with_options(self.options()?))
     }
 
     fn cache(&self) -> Option<CacheConfig> {

@@ -1257,8 +1257,10 @@ class ReferenceSet:
         """List the messages of a scan; what of its files cannot be listed is named."""
 
     @staticmethod
-    def of_hdf5(file: str, options: dict[str, str], provider: object) -> ReferenceSet:
-        """List the chunks of an HDF5 file."""
+    def of_hdf5(
+        files: list[str], concat: str | None, options: dict[str, str], provider: object
+    ) -> ReferenceSet:
+        """List the chunks of an HDF5 file, or of several that are joined along a dimension."""
 
     def document(self) -> dict[str, Any]:
         """Give the set in kerchunk's JSON, as a dict."""
@@ -1273,6 +1275,10 @@ class ReferenceSet:
     @property
     def chunks(self) -> int:
         """How many chunks are byte ranges of files."""
+
+    @property
+    def differing(self) -> list[tuple[str, str]]:
+        """Attributes of which joined files have other values than the first one: which, and where."""
 
     @property
     def left_out(self) -> list[tuple[str, str]]:

@@ -89,3 +89,40 @@ fn files_and_sets_behind_urls_are_read() {
     let refused = run(place, &["convert", "references", &a, "s3://bucket/a.parq"]).error(1);
     assert!(refused.contains("wanted a local path to write references to"), "{refused}");
 }
+
+#[test]
+fn netcdf_files_are_joined_along_a_dimension() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../convert/tests/data/hdf5/dimensions.nc");
+    let first = std::fs::read(file).unwrap();
+    let times = |days: [f64; 2]| days.map(f64::to_le_bytes).concat();
+    let at = first.windows(16).position(|bytes| bytes == times([0.5, 1.5])).unwrap();
+    let mut second = first.clone();
+    second[at..at + 16].copy_from_slice(&times([2.5, 3.5]));
+    put(place, "1.nc", first);
+    put(place, "2.nc", second);
+    for set in ["both.json", "both.parq"] {
+        let told = run(place, &["convert", "references", "--concat", "time", "1.nc", "2.nc", set]).text();
+        assert!(told.starts_with("5 arrays, "), "{told}");
+        let read = |array: &str, selection: &str| {
+            run(place, &["read", array, selection, "-o", "values.npy"]).text();
+            std::fs::read(place.join("values.npy")).unwrap()
+        };
+        for (file, steps) in [("1.nc", "0:2"), ("2.nc", "2:4")] {
+            for array in ["t", "time"] {
+                let found = read(&format!("{set}/{array}"), steps);
+                assert!(found == read(&format!("{file}/{array}"), "..."), "{set}: {array} of {file}");
+            }
+        }
+        assert_eq!(read(&format!("{set}/below/w"), "..."), read("1.nc/below/w", "..."));
+    }
+    let backwards = run(place, &["convert", "references", "--concat", "time", "2.nc", "1.nc", "c.json"]);
+    let told = backwards.error(1);
+    assert!(
+        told.contains("time: invalid: wanted coordinates that go on in one direction, found 0.5 behind 3.5"),
+        "{told}"
+    );
+    let alone = run(place, &["convert", "references", "1.nc", "2.nc", "c.json"]).error(1);
+    assert!(alone.contains("--concat time"), "{alone}");
+}

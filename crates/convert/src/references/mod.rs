@@ -1,5 +1,6 @@
 //! References to bytes of files that stay where they are: Zarr without a copy.
 
+mod concat;
 mod naming;
 mod records;
 mod rows;
@@ -29,6 +30,8 @@ pub struct References {
     pub(crate) parts: Vec<Part>,
     /// What is not in it.
     pub left_out: Vec<LeftOut>,
+    /// Attributes of which files that were joined have other values than the first one, whose is kept.
+    pub differing: Vec<LeftOut>,
 }
 
 /// A key that is a byte range of a file.

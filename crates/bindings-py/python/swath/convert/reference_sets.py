@@ -27,6 +27,8 @@ class ReferencesReport:
     """What in GRIB files is no sound message, or has no place in the set."""
     left_out: list[tuple[str, str]]
     """What references cannot say: the path of an array or attribute, or the key of a chunk, and why."""
+    differing: list[tuple[str, str]]
+    """Attributes that other joined files have with other values than the first: which, and where."""
 
 
 class References(dict[str, Any]):
@@ -53,6 +55,7 @@ def references(
     *,
     relative: bool = False,
     keep: str | Iterable[str] = (),
+    concat: str | None = None,
     record_size: int = 10_000,
     storage_options: Mapping[str, Any] | None = None,
 ) -> References: ...
@@ -63,6 +66,7 @@ def references(
     *,
     relative: bool = False,
     keep: str | Iterable[str] = (),
+    concat: str | None = None,
     record_size: int = 10_000,
     storage_options: Mapping[str, Any] | None = None,
 ) -> ReferencesReport: ...
@@ -72,6 +76,7 @@ def references(
     *,
     relative: bool = False,
     keep: str | Iterable[str] = (),
+    concat: str | None = None,
     record_size: int = 10_000,
     storage_options: Mapping[str, Any] | None = None,
 ) -> References | ReferencesReport:
@@ -85,8 +90,8 @@ def references(
     Parameters
     ----------
     files : str, os.PathLike, an iterable of them, or a Scan
-        GRIB files of edition 1 or 2, or one HDF5 or NetCDF-4 file: paths, or URLs as `swath.open` takes them.
-        References name them so, local files by their absolute paths.
+        GRIB files of edition 1 or 2, or one HDF5 or NetCDF-4 file, or with `concat` several: paths, or URLs
+        as `swath.open` takes them. References name them so, local files by their absolute paths.
     target : str or os.PathLike, optional
         The local file to write the set to, in JSON; or, where its name ends in `.parq` or `.parquet`, a new
         folder, in Parquet. Nothing is written, and a dict is returned, where it is left out.
@@ -95,6 +100,9 @@ def references(
         swath looks for them from there, fsspec from the working directory.
     keep : iterable of str, optional
         Of GRIB files: dimensions that stay where there is one value of them.
+    concat : str, optional
+        Of HDF5 and NetCDF-4 files: the dimension along which they are joined, in their order, such as "time".
+        Its coordinates, and arrays without it, are read. docs/hdf5.md says what has to be the same in all.
     record_size : int, default 10_000
         Of a set in Parquet: the rows of a file.
     storage_options : dict, optional
@@ -108,8 +116,8 @@ def references(
     Raises
     ------
     InvalidError
-        There are no files or several HDF5 files, `relative` without a target or of files elsewhere, a folder
-        that is there already.
+        There are no files, several HDF5 files without `concat`, or some that cannot be joined; `relative`
+        without a target or of files elsewhere; a folder that is there already.
     CorruptError
         The groups of an HDF5 file cannot be listed.
     UnsupportedError
@@ -140,8 +148,9 @@ def references(
         raise InvalidError("wanted `storage_options` where the files are scanned, found a scan")
     if target is None and relative:
         raise InvalidError("wanted a target that files are named below (`relative`), found none")
-    native, damages = _listed(files, [keep] if isinstance(keep, str) else list(keep), storage_options)
-    report = ReferencesReport(native.arrays, native.chunks, damages, native.left_out)
+    kept = [keep] if isinstance(keep, str) else list(keep)
+    native, damages = _listed(files, kept, concat, storage_options)
+    report = ReferencesReport(native.arrays, native.chunks, damages, native.left_out, native.differing)
     if target is None:
         return References(native.document(), report)
     native.write(fspath(target), relative, record_size)
@@ -149,20 +158,23 @@ def references(
 
 
 def _listed(
-    files: Files | Scan, keep: list[str], storage_options: Mapping[str, Any] | None
+    files: Files | Scan, keep: list[str], concat: str | None, storage_options: Mapping[str, Any] | None
 ) -> tuple[ReferenceSet, list[Damage]]:
     if not isinstance(files, Scan):
         names, sources = names_of(files), sources_of(storage_options)
-        if _are_hdf5(names, *sources):
-            return _of_hdf5(names, *sources), []
+        if concat is not None or _are_hdf5(names, *sources):
+            return _of_hdf5(names, concat, *sources), []
         files = scan(names, storage_options=storage_options)
+    if concat is not None:
+        raise InvalidError("wanted HDF5 or NetCDF files to join (`concat`), found a scan of GRIB files")
     return ReferenceSet.of_grib(files._native, keep)
 
 
-def _of_hdf5(names: list[str], *sources: Any) -> ReferenceSet:
-    if len(names) != 1:
-        raise InvalidError(f"wanted HDF5 and NetCDF files one by one, found {len(names)} files")
-    native = ReferenceSet.of_hdf5(names[0], *sources)
+def _of_hdf5(names: list[str], concat: str | None, *sources: Any) -> ReferenceSet:
+    if concat is None and len(names) != 1:
+        wanted = "HDF5 and NetCDF files one by one, or joined along a dimension (`concat`)"
+        raise InvalidError(f"wanted {wanted}, found {len(names)} files")
+    native = ReferenceSet.of_hdf5(names, concat, *sources)
     for path, reason in native.left_out:
         # Of the caller's caller: of `references`.
         warnings.warn(f"{names[0]}: left out: {path}: {reason}", SwathWarning, stacklevel=4)
