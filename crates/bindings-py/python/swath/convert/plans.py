@@ -106,7 +106,7 @@ class Plan:
     --------
     >>> plan = swath.convert.plan("step24.grib2")
     >>> print(plan)
-    t (latitude 2, longitude 3) float32, chunks (2, 3), codec blosc (zstd, bitshuffle)
+    t (latitude 2, longitude 3) float32, chunks (2, 3), codec zstd
     time = 1551420000
     step = 24
     isobaricInhPa = 500

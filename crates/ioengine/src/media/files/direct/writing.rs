@@ -68,7 +68,7 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let wanted = DirectUse::WhereItPays(DataSet::new(CostModel::DEVICE));
         for len in [0, 5, BYTES_MIN - 1, BYTES_MIN, BYTES_MIN + 1, BUFFER_BYTES, 2 * BUFFER_BYTES + 4097] {
-            let bytes: Vec<u8> = (0..len).map(|at| (at * 31 % 251) as u8).collect();
+            let bytes: Vec<u8> = (0..=250).cycle().take(len).collect();
             let path = folder.path().join(len.to_string());
             let file = File::create_new(&path)?;
             let written = write_start(&file, &bytes, &wanted)?;
