@@ -25,7 +25,7 @@ pub(crate) struct LayoutArguments {
     #[arg(long, value_name = "NAME=EXTENT,...|none", value_parser = parse_shards)]
     shards: Option<ByName>,
     /// The compressor: NAME or NAME:LEVEL of zstd, gzip, blosc (zstd with shuffle) or none. What suits the packing of each variable if
-    /// not given; of .nat files blosc's zstd:1 of bits side by side, or packbits for their ten bits one behind the other.
+    /// not given; of .nat files blosc's lz4 of bits side by side (zstd where they are calibrated), or packbits for their ten bits one behind the other.
     #[arg(long, value_name = "CODEC", value_parser = parse_codec)]
     codec: Option<Codec>,
     /// Of GRIB files: bits of the mantissa to keep of each value, of 23: others are rounded off, and values compress better. The relative error

@@ -25,7 +25,7 @@ const METADATA: &str = r#"{"zarr_format": 3, "node_type": "array", "shape": [232
     "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [232, 232]}},
     "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
     "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "blosc", "configuration":
-    {"cname": "zstd", "clevel": 1, "shuffle": "bitshuffle", "typesize": 2, "blocksize": 0}}]}"#;
+    {"cname": "lz4", "clevel": 5, "shuffle": "bitshuffle", "typesize": 2, "blocksize": 32768}}]}"#;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().collect();

@@ -110,9 +110,7 @@ fn a_file_becomes_a_group() {
     std::fs::write(folder.path().join("a.grib"), [one(), later].concat()).unwrap();
     let plan = run(folder.path(), &["convert", "--plan", "a.grib", "a.zarr"]).text();
     assert!(
-        plan.starts_with(
-            "t (step 2, latitude 2, longitude 3) float32, chunks (1, 2, 3), codec zstd\n"
-        ),
+        plan.starts_with("t (step 2, latitude 2, longitude 3) float32, chunks (1, 2, 3), codec zstd\n"),
         "{plan}"
     );
     assert!(plan.contains("isobaricInhPa = 500\n") && !folder.path().join("a.zarr").exists(), "{plan}");

@@ -395,8 +395,9 @@ def plan(
         The compressor: NAME or NAME:LEVEL of zstd, gzip, blosc (zstd with shuffle), "none" or None; or a list
         of codecs as Zarr v3's metadata has them. "auto" is what suits the packing of each variable: zstd
         behind blosc's bitshuffle where values have ten bits or more that a power of two scales, as ECMWF's
-        do, or where mantissas are rounded; else zstd of level 3. Of images it is bits side by side behind zstd
-        (blosc with a bit shuffle). "packbits", of counts alone, stores their ten bits one behind the other.
+        do, or where mantissas are rounded; else zstd of level 3. Of images it is bits side by side (blosc
+        with a bit shuffle) behind lz4, or zstd where they are calibrated. "packbits", of counts alone, stores
+        their ten bits one behind the other.
     mantissa_bits : int, optional
         Bits of the mantissa to keep of each value, 1 to 23: the others are rounded off, half to even, and
         values compress better. The relative error is at most 2 ** -(mantissa_bits + 1). All where it is left
