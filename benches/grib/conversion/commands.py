@@ -27,8 +27,9 @@ Written by `make bench-convert`; do not edit. A file of {messages} messages of 1
 packed as ERA5's are (simple packing of 16 bits; temperatures of a real field, changed from message to
 message), is converted to a Zarr group by `swath convert`, by cfgrib and xarray's `to_zarr`, and by
 gribberish's backend and `to_zarr`: each a process of its own, told to write chunks of a field, in shards,
-behind zstd. Converters took their {passes} passes in turn; numbers are medians. The source was in the page
-cache, and nobody synced what they wrote. The fields that each wrote last were compared.
+behind the codec that swath chooses for them (zstd of level 1 behind blosc's bitshuffle). Converters took
+their {passes} passes in turn; numbers are medians. The source was in the page cache, and nobody synced what
+they wrote; swath writes past the page cache. The fields that each wrote last were compared.
 
 The floor is what is longer: reading and writing the bytes, or decoding and compressing them, both measured
 on one thread and divided by {cores} cores.

@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 
 import xarray
-from zarr.codecs import ZstdCodec
+from zarr.codecs import BloscCodec
 
+# What swath chooses for these fields by itself.
+CODEC = BloscCodec(cname="zstd", clevel=1, shuffle="bitshuffle", typesize=4, blocksize=256 << 10)
 # Of ten levels, as swath has them in a shard of up to 128 MiB.
 SHARD_TIMES = 3
 # What gribberish calls the only hypercube of the file.
@@ -21,7 +23,7 @@ def main() -> None:
     for name, variable in dataset.data_vars.items():
         shards = [min(SHARD_TIMES, variable.shape[0]), *variable.shape[1:]]
         chunks = [*[1] * (variable.ndim - 2), *variable.shape[-2:]]
-        encoding[name] = {"chunks": chunks, "shards": shards, "compressors": [ZstdCodec(level=3)]}
+        encoding[name] = {"chunks": chunks, "shards": shards, "compressors": [CODEC]}
     dataset.to_zarr(target, mode="w", zarr_format=3, encoding=encoding)
 
 
