@@ -68,6 +68,14 @@ impl Plan {
         let new = self.files.get(self.first_new_file..).unwrap_or_default();
         Ok(self.with_new_files(&PlannedFile::unchanged(new, open)?))
     }
+
+    /// The files that [`write`](Plan::write) takes, of which the new ones are open. In the places of those whose fields are in the store
+    /// already stands another: nothing is read of it.
+    #[must_use]
+    pub fn with_new_files(&self, opened: &[ObjectRef]) -> Vec<ObjectRef> {
+        let absent = opened.first().cloned().into_iter().cycle().take(self.first_new_file);
+        absent.chain(opened.iter().cloned()).collect()
+    }
 }
 
 impl Source {

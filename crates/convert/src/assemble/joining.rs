@@ -3,7 +3,6 @@
 use super::{Journal, Plan, PlanOptions};
 use crate::Error;
 use std::path::Path;
-use swath_ioengine::ObjectRef;
 
 /// A store that new files may join: its journal, and the plan that is carried out.
 #[derive(Debug)]
@@ -39,15 +38,5 @@ impl Joining {
         let plan = self.before.extended(newer)?;
         let journal = self.journal.extend(&plan)?;
         Ok((plan, journal))
-    }
-}
-
-impl Plan {
-    /// The files that [`write`](Plan::write) takes, of which the new ones are open. In the places of those whose fields are in the store
-    /// already stands another: nothing is read of it.
-    #[must_use]
-    pub fn with_new_files(&self, opened: &[ObjectRef]) -> Vec<ObjectRef> {
-        let absent = opened.first().cloned().into_iter().cycle().take(self.first_new_file);
-        absent.chain(opened.iter().cloned()).collect()
     }
 }
