@@ -59,7 +59,7 @@ impl NatArguments {
             ("--channels", !self.channels.is_empty()),
         ];
         match given.into_iter().find(|(_, is_given)| *is_given) {
-            Some((name, _)) => bail!("{name} is of .nat files: wanted none of others"),
+            Some((name, _)) => bail!("{name} is of .nat files, and found others: leave it out"),
             None => Ok(()),
         }
     }
