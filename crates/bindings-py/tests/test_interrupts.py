@@ -98,12 +98,7 @@ def test_ctrl_c_ends_a_call_that_waits(served, prepared, call):
     assert handler.asked.wait(LIMIT_SECONDS), running.communicate(timeout=LIMIT_SECONDS)
     pressed = time.monotonic()
     running.send_signal(signal.SIGINT)
-    try:
-        printed, failed = running.communicate(timeout=LIMIT_SECONDS)
-    except subprocess.TimeoutExpired:
-        # faulthandler, which is on, prints the stacks.
-        running.send_signal(signal.SIGABRT)
-        pytest.fail(f"hangs:\n{running.communicate()[1]}")
+    printed, failed = ended(running)
     assert (running.returncode, failed) == (0, "")
     assert not handler.released.is_set()
     # The bar is 0.2 s, on a machine that is not busy with other tests.
@@ -143,35 +138,58 @@ def test_an_exception_of_a_handler_is_what_is_raised(served):
     assert handler.asked.is_set()
 
 
-def test_writes_of_many_objects_end_too(served):
-    """On other threads than the one that is asked."""
+# An array of 64 chunks on a server that never answers, and how it is written to.
+WRITE = """
+import json, signal, sys, threading, time
+import numpy as np
+from swath import _swath
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+keys = {"zarr_format": 3, "node_type": "array", "shape": [64], "data_type": "uint8", "fill_value": 0,
+    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1]}},
+    "chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes"}], "attributes": {}}
+options = dict(endpoint=sys.argv[1], region="eu-central-1", allow_http=True, anon=True)
+array = _swath._described(_swath.KeyStore("s3://bucket", options), "a.zarr", json.dumps(keys))
+BEFORE
+try:
+    array[...] = np.arange(64, dtype="u1")
+except KeyboardInterrupt:
+    print(time.monotonic(), flush=True)
+"""
+
+# What is under way before.
+BEFORE = {
+    # On other threads than the one that is asked.
+    "of_many_objects": "",
+    # All of them taken by another thread, which is asked for nothing.
+    "of_objects_that_are_taken": """
+threading.Thread(target=array.__setitem__, args=(..., 1), daemon=True).start()
+time.sleep(0.5)
+""",
+}
+
+
+@pytest.mark.parametrize("before", BEFORE.values(), ids=BEFORE)
+def test_writes_end_too(served, before):
     handler, _, url = served
-    program = f"""
-        import signal, sys, threading, time
-        import numpy as np
-        import swath
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        keys = {{"zarr_format": 3, "node_type": "array", "shape": [64], "data_type": "uint8", "fill_value": 0,
-            "chunk_grid": {{"name": "regular", "configuration": {{"chunk_shape": [1]}}}},
-            "chunk_key_encoding": {{"name": "default"}}, "codecs": [{{"name": "bytes"}}], "attributes": {{}}}}
-        import json
-        options = dict(endpoint="{url}", region="eu-central-1", allow_http=True, anon=True)
-        from swath import _swath
-        store = _swath.KeyStore("s3://bucket", options)
-        array = _swath._described(store, "a.zarr", json.dumps(keys))
-        sys.stdout.write("ready\\n")
-        try:
-            array[...] = np.arange(64, dtype="u1")
-        except KeyboardInterrupt:
-            print(time.monotonic())
-    """
     pipe = subprocess.PIPE
-    running = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(program)], stdout=pipe, stderr=pipe, text=True
-    )
+    command = [sys.executable, "-X", "faulthandler", "-c", WRITE.replace("BEFORE", before), url]
+    running = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
     assert handler.asked.wait(LIMIT_SECONDS), running.communicate(timeout=LIMIT_SECONDS)
+    # Until the write has begun that is ended, also where another was asked for first.
+    time.sleep(1 if before else 0)
     pressed = time.monotonic()
     running.send_signal(signal.SIGINT)
-    printed, failed = running.communicate(timeout=LIMIT_SECONDS)
+    printed, failed = ended(running)
     assert (running.returncode, failed) == (0, "")
-    assert float(printed.split()[1]) - pressed < 2
+    assert float(printed) - pressed < 2
+
+
+def ended(running):
+    """What a program printed and what it failed with; one that hangs says where."""
+    try:
+        return running.communicate(timeout=LIMIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        # faulthandler, which is on, prints the stacks.
+        running.send_signal(signal.SIGABRT)
+        pytest.fail(f"hangs:\n{running.communicate()[1]}")

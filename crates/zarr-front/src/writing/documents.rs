@@ -36,7 +36,7 @@ pub(super) fn change_document(
     let named = |error: Error| error.with_object(&store.describe(key));
     let object = store.object(key);
     let locks = ObjectLocks::of_process();
-    let _alone = locks.lock_document(&object);
+    let _alone = locks.lock_document(&object).map_err(named)?;
     for number in 0..TRIES_MAX {
         if number != 0 {
             pause(number);

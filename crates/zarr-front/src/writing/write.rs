@@ -304,7 +304,7 @@ impl<'a> Write<'a> {
         seen: Seen,
         encoders: &mut [ChunkEncoder<'_>],
     ) -> Result<(), Error> {
-        let _alone = self.locks.lock_chunk(object);
+        let _alone = self.locks.lock_chunk(object)?;
         if seen == Seen::Entire {
             return match self.encode(placed, None, encoders)? {
                 Some(bytes) => self.store(object, bytes, None, encoders).map(|_| ()),
