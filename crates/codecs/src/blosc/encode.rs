@@ -1,4 +1,4 @@
-//! Encodes a blosc buffer by c-blosc, whose blocks are arranged before.
+//! Encodes a blosc buffer: of zstd by blocks of our own (`zstd_blocks.rs`), of others by c-blosc, whose blocks are arranged before.
 //!
 //! c-blosc shuffles by SSE2 unless all of it is compiled for AVX2 (docs/decisions/0003). Where this machine has kernels
 //! for the elements, blocks are arranged here, c-blosc compresses them as they are, and the header is told how they were
@@ -8,8 +8,9 @@ use super::NAME;
 use super::arrange::{bitshuffle, has_kernels, shuffle};
 use super::ffi::{self, Settings};
 use super::header::{HEADER_BYTES, Header, mark_arranged};
+use super::zstd_blocks;
 use crate::error::Error;
-use crate::scratch::room;
+use crate::scratch::{Contexts, room};
 
 /// What is longer is left to c-blosc, which arranges block by block: arranged as a whole it would leave a core's
 /// second-level cache, and take as much memory again.
@@ -17,6 +18,9 @@ const ARRANGED_BYTES_MAX: usize = 1 << 20;
 
 /// MIN_BUFFERSIZE of blosc.c: shorter buffers are stored, and shorter blocks are made so long.
 const BLOCK_BYTES_MIN: usize = 128;
+
+/// BLOSC_MAX_TYPESIZE of blosc.h: larger elements are taken for bytes.
+const ELEMENT_BYTES_MAX: usize = 255;
 
 /// MAX_SPLITS of blosc.c: blocks of larger elements are not split into streams.
 const SPLITS_MAX: usize = 16;
@@ -30,12 +34,19 @@ pub(super) fn encode(
     settings: &Settings,
     source: &[u8],
     target: &mut Vec<u8>,
-    staging: &mut Vec<u8>,
+    contexts: &mut Contexts,
 ) -> Result<(), Error> {
     let start = target.len();
-    if is_arranged_here(settings, source.len()) {
+    let is_compressed = settings.level != 0 && BLOCK_BYTES_MIN <= source.len();
+    let is_arranged = is_compressed && is_arranged_here(settings);
+    let is_plain = settings.shuffle == 0 && settings.element_bytes <= ELEMENT_BYTES_MAX;
+    if settings.compressor == c"zstd" && is_compressed && (is_arranged || is_plain) {
         let block_bytes = block_bytes(settings, source.len());
-        let arranged = room(staging, source.len())?;
+        return zstd_blocks::encode(settings, block_bytes, source, target, contexts);
+    }
+    if is_arranged && source.len() <= ARRANGED_BYTES_MAX {
+        let block_bytes = block_bytes(settings, source.len());
+        let arranged = room(&mut contexts.block, source.len())?;
         for (block, arranged) in source.chunks(block_bytes).zip(arranged.chunks_mut(block_bytes)) {
             match settings.shuffle {
                 1 => shuffle(settings.element_bytes, block, arranged),
@@ -59,16 +70,15 @@ pub(super) fn encode(
     ffi::compress(settings, source, target).ok_or_else(refused)
 }
 
-fn is_arranged_here(settings: &Settings, len: usize) -> bool {
+/// Whether blocks are arranged, by kernels that are here.
+fn is_arranged_here(settings: &Settings) -> bool {
     let is_shuffled = match settings.shuffle {
         0 => false,
         // c-blosc does not shuffle bytes of elements of one.
         1 => settings.element_bytes != 1,
         _ => true,
     };
-    // At level 0 it compresses nothing, hence arranges nothing.
-    let is_compressed = settings.level != 0 && BLOCK_BYTES_MIN <= len;
-    is_shuffled && is_compressed && len <= ARRANGED_BYTES_MAX && has_kernels(settings.element_bytes)
+    is_shuffled && has_kernels(settings.element_bytes)
 }
 
 /// The bytes of blocks that c-blosc cuts so many bytes into: `compute_blocksize` of blosc.c, for levels above 0.
@@ -113,10 +123,42 @@ mod tests {
         fn bytes_equal_those_of_c_blosc(codec in codec(), chunk in chunk(), before in 0..3usize) {
             let settings = codec.settings(1).unwrap();
             let (mut found, mut wanted) = (vec![7; before], vec![7; before]);
-            encode(&settings, &chunk, &mut found, &mut Vec::new()).unwrap();
+            encode(&settings, &chunk, &mut found, &mut Contexts::default()).unwrap();
             ffi::compress(&settings, &chunk, &mut wanted).unwrap();
             prop_assert_eq!(found, wanted);
         }
+    }
+
+    /// Chunks of many blocks, of which some or all do not become shorter.
+    #[test]
+    fn long_chunks_are_those_of_c_blosc() {
+        let mut state = 1u64;
+        let mut noise = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state.to_be_bytes()[0]
+        };
+        for (noisy_blocks, shuffle, level) in
+            [(0, 2, 1), (2, 2, 1), (3, 2, 3), (1, 1, 1), (2, 0, 5), (1, 2, 9)]
+        {
+            let chunk: Vec<u8> = (0..(3usize << 20) + 4104)
+                .map(|at| if at >> 18 & 3 < noisy_blocks { noise() } else { (at / 600).to_le_bytes()[0] })
+                .collect();
+            for (block_bytes, element_bytes) in [(256 << 10, 4), (0, 8), (300_000, 2)] {
+                let compressor = c"zstd";
+                let settings = Settings { level, shuffle, element_bytes, block_bytes, compressor };
+                let (mut found, mut wanted) = (vec![7], vec![7]);
+                encode(&settings, &chunk, &mut found, &mut Contexts::default()).unwrap();
+                ffi::compress(&settings, &chunk, &mut wanted).unwrap();
+                assert!(found == wanted, "{noisy_blocks} {shuffle} {level} {block_bytes} {element_bytes}");
+            }
+        }
+        let settings =
+            Settings { level: 1, shuffle: 2, element_bytes: 4, block_bytes: 0, compressor: c"zstd" };
+        let chunk: Vec<u8> = (0..2 << 20).map(|_| noise()).collect();
+        let (mut found, mut wanted) = (Vec::new(), Vec::new());
+        encode(&settings, &chunk, &mut found, &mut Contexts::default()).unwrap();
+        ffi::compress(&settings, &chunk, &mut wanted).unwrap();
+        assert!(found == wanted && Header::parse(&found).unwrap().is_stored);
     }
 
     /// Levels and lengths beyond those of the random chunks: what [`block_bytes`] has to know.

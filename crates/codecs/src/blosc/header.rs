@@ -107,6 +107,26 @@ impl Header {
     }
 }
 
+/// The header of a buffer whose blocks zstd compressed, each to one stream: bytes decoded, of a block, and stored, each below 2^31.
+pub(super) fn zstd_header(
+    shuffle: i32,
+    is_stored: bool,
+    element_bytes: usize,
+    lengths: [usize; 3],
+) -> [u8; HEADER_BYTES] {
+    let stored = if is_stored { FLAG_STORED } else { 0 };
+    let element_bytes = u8::try_from(element_bytes).unwrap_or(1);
+    let mut header = [0; HEADER_BYTES];
+    header[..4].copy_from_slice(&[FORMAT_VERSION, 1, stored | FLAG_UNSPLIT | 4 << 5, element_bytes]);
+    for (place, length) in header[4..].chunks_exact_mut(4).zip(lengths) {
+        place.copy_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
+    }
+    if shuffle != 0 {
+        mark_arranged(&mut header, shuffle);
+    }
+    header
+}
+
 /// Has the header at the front of `stored` tell that blocks were arranged: 1 for bytes, 2 for bits, as c-blosc numbers it.
 pub(super) fn mark_arranged(stored: &mut [u8], shuffle: i32) {
     if let Some(flags) = stored.get_mut(FLAGS_AT) {

@@ -9,6 +9,7 @@ mod decode;
 mod encode;
 mod ffi;
 mod header;
+mod zstd_blocks;
 
 use crate::error::{Error, Wanted};
 use crate::scratch::Contexts;
@@ -57,7 +58,7 @@ impl BloscCodec {
                 format!("wanted at most {DECODED_BYTES_MAX} bytes to compress, found {}", source.len()),
             ));
         }
-        encode::encode(&self.settings(element_bytes)?, source, target, &mut contexts.block)
+        encode::encode(&self.settings(element_bytes)?, source, target, contexts)
     }
 
     fn settings(self, element_bytes: usize) -> Result<ffi::Settings, Error> {
