@@ -95,5 +95,6 @@ pub use swath_codecs::{Conversion, NanMeans, Number, NumberType};
 pub use validation::{ConsolidatedCheck, Finding, Severity, ValidateOptions, Validated};
 pub use variable::VariableArrayData;
 pub use writing::{
-    ArrayBuilder, AxisChunks, Elements, EmptyChunks, Existing, KeyPut, MemoryOrder, WriteOptions,
+    ArrayBuilder, AxisChunks, Elements, EmptyChunks, Existing, GatheredWrite, KeyPut, MemoryOrder,
+    WriteMemory, WriteOptions,
 };

@@ -45,29 +45,28 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The memory and contexts of a thread that encodes chunks, one after the other.
+/// Encodes chunks, one after the other, on one thread.
 pub(super) struct ChunkEncoder<'a> {
     pub(super) subject: Subject<'a>,
-    pub(super) scratch: Scratch,
     pub(super) form: ChunkForm,
-    pub(super) chunk: Vec<u8>,
+    pub(super) memory: EncoderMemory,
     /// The most bytes that elements of any length came to in a chunk that was decoded to keep some of them.
     pub(super) kept_bytes: u64,
+}
+
+/// The memory and contexts of a thread that encodes chunks, of whatever array: what is new to the process costs more than what is
+/// done with it.
+#[derive(Default)]
+pub(super) struct EncoderMemory {
+    pub(super) scratch: Scratch,
+    pub(super) chunk: Vec<u8>,
     /// An object of before, for its memory.
     spare: Vec<u8>,
 }
 
 impl<'a> ChunkEncoder<'a> {
-    pub(super) fn new(subject: Subject<'a>) -> ChunkEncoder<'a> {
-        let form = ChunkForm::new(subject.compiled);
-        ChunkEncoder {
-            subject,
-            scratch: Scratch::default(),
-            form,
-            chunk: Vec::new(),
-            kept_bytes: 0,
-            spare: Vec::new(),
-        }
+    pub(super) fn new(subject: Subject<'a>, memory: EncoderMemory) -> ChunkEncoder<'a> {
+        ChunkEncoder { subject, form: ChunkForm::new(subject.compiled), memory, kept_bytes: 0 }
     }
 
     /// Puts the stored bytes of a chunk that something is put into behind what `target` holds; `false` where it is not to be
@@ -87,35 +86,36 @@ impl<'a> ChunkEncoder<'a> {
         let compiled = self.subject.compiled;
         // Fields in a foreign byte order are turned in a chunk of our own.
         let is_own = compiled.foreign.is_empty();
-        let chunk = match own_run(&self.subject, shape, placed).filter(|_| is_whole && is_own) {
+        let EncoderMemory { scratch, chunk, .. } = &mut self.memory;
+        let encoded = match own_run(&self.subject, shape, placed).filter(|_| is_whole && is_own) {
             Some(run) => run,
             None => {
-                make_room(&mut self.chunk, chain.decoded_len());
+                make_room(chunk, chain.decoded_len());
                 match stored.filter(|_| !is_whole) {
                     Some(stored) => {
-                        chain.decode_into(stored, &mut self.chunk, &mut self.scratch)?;
-                        compiled.turn_foreign(&mut self.chunk);
+                        chain.decode_into(stored, chunk, scratch)?;
+                        compiled.turn_foreign(chunk);
                     }
                     None if is_whole => {}
-                    None => repeat(&mut self.chunk, fill),
+                    None => repeat(chunk, fill),
                 }
-                put(&self.subject, shape, placed, &mut self.chunk).ok_or_else(outside)?;
-                &self.chunk
+                put(&self.subject, shape, placed, chunk).ok_or_else(outside)?;
+                &*chunk
             }
         };
-        if omits_empty && is_repeated(chunk, fill) {
+        if omits_empty && is_repeated(encoded, fill) {
             return Ok(false);
         }
-        let chunk = match is_own {
-            true => chunk,
+        let encoded = match is_own {
+            true => encoded,
             false => {
-                compiled.turn_foreign(&mut self.chunk);
-                &self.chunk
+                compiled.turn_foreign(chunk);
+                chunk
             }
         };
         match chain.is_identity() {
-            true => target.extend_from_slice(chunk),
-            false => chain.encode_behind(chunk, target, &mut self.scratch)?,
+            true => target.extend_from_slice(encoded),
+            false => chain.encode_behind(encoded, target, scratch)?,
         }
         Ok(true)
     }
@@ -133,17 +133,21 @@ impl<'a> ChunkEncoder<'a> {
 
     /// Memory for an object: that of one before, where it was given back. It is empty.
     pub(super) fn spare(&mut self) -> Vec<u8> {
-        let mut spare = std::mem::take(&mut self.spare);
+        let mut spare = std::mem::take(&mut self.memory.spare);
         spare.clear();
         spare
     }
 
-    /// Takes back the memory of an object that was written, unless the store has kept it: memory that is new to the process
-    /// costs more than what is written to it.
+    /// Takes back the memory of an object that was written, unless the store has kept it.
     pub(super) fn reuse(&mut self, object: Bytes) {
         if object.is_unique() {
-            self.spare = Vec::from(object);
+            self.reuse_part(Vec::from(object));
         }
+    }
+
+    /// The same of a part of an object.
+    pub(super) fn reuse_part(&mut self, part: Vec<u8>) {
+        self.memory.spare = part;
     }
 
     /// The stored bytes of a chunk of nothing but the fill value.
@@ -154,10 +158,11 @@ impl<'a> ChunkEncoder<'a> {
             return Ok(object);
         }
         let chain = &self.form.chain;
-        make_room(&mut self.chunk, chain.decoded_len());
+        let EncoderMemory { scratch, chunk, .. } = &mut self.memory;
+        make_room(chunk, chain.decoded_len());
         // In the byte order that chunks are encoded from.
-        repeat(&mut self.chunk, &self.subject.compiled.fill);
-        chain.encode(&self.chunk, &mut object, &mut self.scratch)?;
+        repeat(chunk, &self.subject.compiled.fill);
+        chain.encode(chunk, &mut object, scratch)?;
         Ok(object)
     }
 }

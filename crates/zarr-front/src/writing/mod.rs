@@ -12,6 +12,9 @@
 //! In a shard, inner chunks that nothing is written to are copied as they are stored, at every level of nesting. The shard
 //! is then laid out anew: its inner chunks in Morton order, without gaps, as zarr-python lays them.
 //!
+//! Whoever has a shard's elements one after the other gathers them (`gathered_write.rs`): parts are encoded as they come, and shards
+//! stored whole, without a look at what was there.
+//!
 //! Metadata documents are changed in the same way. An array's shape is changed by one at a time, from the look at the old one
 //! to the new one: in one process, and of a local directory in several (`shape_lock.rs`).
 //!
@@ -40,6 +43,7 @@ mod consolidation;
 mod contention;
 mod documents;
 mod elements;
+mod gathered_write;
 mod grid_document;
 mod hierarchy;
 mod key_writing;
@@ -51,6 +55,7 @@ mod placed;
 mod resizing;
 mod shape_lock;
 mod shard_encoder;
+mod shard_parts;
 mod stepped_part;
 mod stored_object;
 mod target;
@@ -62,6 +67,7 @@ mod write;
 
 pub use array_builder::{ArrayBuilder, MemoryOrder};
 pub use elements::Elements;
+pub use gathered_write::{GatheredWrite, WriteMemory};
 pub use grid_document::AxisChunks;
 pub use hierarchy::Existing;
 pub use key_writing::KeyPut;

@@ -1,5 +1,7 @@
 //! How a write is run.
 
+use crate::{Error, ErrorKind};
+
 /// What becomes of chunks of which every element is the fill value, bit for bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum EmptyChunks {
@@ -24,4 +26,14 @@ pub struct WriteOptions<'a> {
     /// Called on the calling thread between two objects: how many of the write's objects have been begun, and how many
     /// there are.
     pub progress: Option<&'a dyn Fn(u64, u64)>,
+}
+
+impl WriteOptions<'_> {
+    /// `Cancelled` where the interrupt says so.
+    pub(super) fn check_interrupt(&self) -> Result<(), Error> {
+        match self.interrupt.is_some_and(|interrupt| interrupt()) {
+            true => Err(Error::new(ErrorKind::Cancelled, "the write was interrupted")),
+            false => Ok(()),
+        }
+    }
 }

@@ -7,7 +7,6 @@ use crate::compiled::{Compiled, Level};
 use crate::metadata::IndexLocation;
 use crate::shard_index::{MISSING, ShardIndex, index_within};
 use crate::{Error, ErrorKind};
-use std::ops::Range;
 use swath_codecs::Scratch;
 use swath_ioengine::{memory_len, storage_len};
 
@@ -41,6 +40,11 @@ impl ShardLayout {
         Ok(ShardLayout { rank, orders, entry_bytes_max, shard_bytes_max: bytes, is_variable })
     }
 
+    /// The coordinates of the entries of shards at a depth, in the order in which they are stored.
+    pub(super) fn order(&self, depth: usize) -> Option<&[u64]> {
+        self.orders.get(depth).map(Vec::as_slice)
+    }
+
     /// What the entries of a sound shard come to at most: what the metadata promises, or, where inner shards have gaps, as
     /// much as the shard itself.
     fn room(&self, shard: &Shard<'_>) -> u64 {
@@ -67,12 +71,12 @@ pub(super) fn empty_shard(compiled: &Compiled, scratch: &mut Scratch) -> Result<
     let Some(level) = compiled.levels.first() else {
         return Err(Error::new(ErrorKind::Internal, "a shard without a level"));
     };
-    laid_out(level, Vec::new(), scratch)
+    laid_out(level, &mut [], scratch)
 }
 
 /// Some entries of a shard, one behind the other.
-struct Entries {
-    bytes: Vec<u8>,
+pub(super) struct Entries {
+    pub(super) bytes: Vec<u8>,
     /// The number of an entry, where it starts in `bytes`, and how long it is.
     places: Vec<(u64, usize, usize)>,
     /// How many of the bytes were copied as they were stored.
@@ -80,6 +84,12 @@ struct Entries {
 }
 
 impl Entries {
+    /// None yet; they will lie in this memory, whatever it holds.
+    pub(super) fn within(mut bytes: Vec<u8>) -> Entries {
+        bytes.clear();
+        Entries { bytes, places: Vec::new(), copied: 0 }
+    }
+
     /// Adds the bytes of an entry that stays what it is, as long as all such do not come to more than `room`.
     fn copy(&mut self, stored: &[u8], room: u64) -> Result<(), Error> {
         self.copied = self.copied.saturating_add(storage_len(stored.len()));
@@ -100,41 +110,58 @@ pub(super) fn encode_shard(
     encoders: &mut [ChunkEncoder<'_>],
     shard: &Shard<'_>,
 ) -> Result<Option<Vec<u8>>, Error> {
-    let Some((first, others)) = encoders.split_first_mut() else {
+    let threads = encoders.len();
+    let Some(first) = encoders.first_mut() else {
         return Err(Error::new(ErrorKind::Internal, "a shard without an encoder"));
     };
     let Subject { compiled, picks, .. } = first.subject;
-    let Some((level, order)) = compiled.levels.get(shard.depth).zip(layout.orders.get(shard.depth)) else {
+    let Some((level, order)) = compiled.levels.get(shard.depth).zip(layout.order(shard.depth)) else {
         return Err(Error::new(ErrorKind::Internal, "a shard without a level"));
     };
-    let index = shard.stored.map(|stored| stored_index(level, stored, &mut first.scratch)).transpose()?;
+    let index =
+        shard.stored.map(|stored| stored_index(level, stored, &mut first.memory.scratch)).transpose()?;
     let entered = Entered::new(shard.placed, level, compiled, picks);
     let count = memory_len(level.entry_count)?;
-    let each = count.div_ceil(others.len() + 1).max(1);
-    let run = |encoder: &mut ChunkEncoder<'_>, number: usize| {
-        let range = (number * each).min(count)..((number + 1) * each).min(count);
-        encode_entries(layout, encoder, (shard, &entered), index.as_ref(), (order, range))
-    };
-    let runs = std::thread::scope(|scope| {
+    let each = count.div_ceil(threads).max(1);
+    let mut runs = on_threads(encoders, |encoder, number| {
+        let places = (number * each).min(count)..((number + 1) * each).min(count);
+        let mut found = Entries::within(encoder.spare());
+        encode_entries(layout, encoder, (shard, &entered), index.as_ref(), (order, places), &mut found)?;
+        Ok(found)
+    })?;
+    let Some(first) = encoders.first_mut() else { return Ok(None) };
+    let assembled = assemble(level, &mut runs, &mut first.memory.scratch);
+    for (encoder, run) in encoders.iter_mut().zip(runs) {
+        encoder.reuse_part(run.bytes);
+    }
+    assembled
+}
+
+/// Does work with each of these, the first on this thread and the others on threads of their own: what all came to, in their order.
+pub(super) fn on_threads<W: Send, T: Send>(
+    workers: &mut [W],
+    work: impl Fn(&mut W, usize) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, Error> {
+    let Some((first, others)) = workers.split_first_mut() else { return Ok(Vec::new()) };
+    std::thread::scope(|scope| {
         let mut running = Vec::with_capacity(others.len());
-        let mut waiting = Vec::new();
-        for (number, encoder) in (1..).zip(others) {
-            let run = &run;
-            let work = move || run(encoder, number);
+        let mut found = Vec::with_capacity(others.len() + 1);
+        for (number, worker) in (1..).zip(others) {
+            let work = &work;
+            let help = move || work(worker, number);
             running
-                .push(std::thread::Builder::new().name("swath-write".to_owned()).spawn_scoped(scope, work));
+                .push(std::thread::Builder::new().name("swath-write".to_owned()).spawn_scoped(scope, help));
         }
-        waiting.push(run(first, 0));
+        found.push(work(first, 0));
         for started in running {
-            waiting.push(match started.map(std::thread::ScopedJoinHandle::join) {
-                Ok(Ok(entries)) => entries,
+            found.push(match started.map(std::thread::ScopedJoinHandle::join) {
+                Ok(Ok(result)) => result,
                 Ok(Err(panic)) => std::panic::resume_unwind(panic),
                 Err(error) => Err(Error::new(ErrorKind::Io, format!("no thread to encode on: {error}"))),
             });
         }
-        waiting.into_iter().collect::<Result<Vec<Entries>, Error>>()
-    })?;
-    assemble(level, runs, &mut first.scratch)
+        found.into_iter().collect()
+    })
 }
 
 /// The index of a stored shard.
@@ -143,21 +170,21 @@ fn stored_index(level: &Level, stored: &[u8], scratch: &mut Scratch) -> Result<S
     ShardIndex::decode(level, bytes, scratch)
 }
 
-/// Encodes some of a shard's entries.
-fn encode_entries(
+/// Encodes some of a shard's entries, those at these places of its order, behind what `found` has.
+pub(super) fn encode_entries(
     layout: &ShardLayout,
     encoder: &mut ChunkEncoder<'_>,
     (shard, entered): (&Shard<'_>, &Entered<'_>),
     index: Option<&ShardIndex>,
-    (order, range): (&[u64], Range<usize>),
-) -> Result<Entries, Error> {
+    (order, places): (&[u64], impl IntoIterator<Item = usize>),
+    found: &mut Entries,
+) -> Result<(), Error> {
     let compiled = encoder.subject.compiled;
     let (rank, level) = (layout.rank, &compiled.levels[shard.depth]);
     let is_innermost = shard.depth + 1 == compiled.levels.len();
     let extents = level.entry_shape(&compiled.chunk_shape);
-    let mut found = Entries { bytes: encoder.spare(), places: Vec::new(), copied: 0 };
     let mut entry = Entry::default();
-    for place in range {
+    for place in places {
         let coordinates = order.get(place * rank..(place + 1) * rank).unwrap_or_default();
         let number = level.entry_number(coordinates);
         let stored = stored_entry(layout, shard, index, number)?;
@@ -187,7 +214,7 @@ fn encode_entries(
             found.places.push((number, start, found.bytes.len() - start));
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 /// The bytes of an entry as they are stored.
@@ -218,22 +245,27 @@ fn stored_entry<'s>(
     }
 }
 
-/// Puts the entries of a shard behind each other, with their index.
-fn assemble(level: &Level, runs: Vec<Entries>, scratch: &mut Scratch) -> Result<Option<Vec<u8>>, Error> {
+/// Puts the entries of a shard behind each other, with their index; `None` where there are none. The memory that is not taken for it
+/// is left in `runs`.
+pub(super) fn assemble(
+    level: &Level,
+    runs: &mut [Entries],
+    scratch: &mut Scratch,
+) -> Result<Option<Vec<u8>>, Error> {
     match runs.iter().all(|run| run.places.is_empty()) {
         true => Ok(None),
         false => laid_out(level, runs, scratch).map(Some),
     }
 }
 
-fn laid_out(level: &Level, runs: Vec<Entries>, scratch: &mut Scratch) -> Result<Vec<u8>, Error> {
+fn laid_out(level: &Level, runs: &mut [Entries], scratch: &mut Scratch) -> Result<Vec<u8>, Error> {
     let index_bytes = memory_len(level.index_bytes)?;
     let mut start = match level.index_location {
         IndexLocation::Start => index_bytes,
         IndexLocation::End => 0,
     };
     let mut index = vec![MISSING; memory_len(level.entry_count)?];
-    for run in &runs {
+    for run in &*runs {
         for (number, offset, len) in &run.places {
             if let Some(entry) = index.get_mut(memory_len(*number)?) {
                 *entry = [storage_len(start + offset), storage_len(*len)];
@@ -244,12 +276,12 @@ fn laid_out(level: &Level, runs: Vec<Entries>, scratch: &mut Scratch) -> Result<
     let index: Vec<u8> = index.as_flattened().iter().flat_map(|word| word.to_ne_bytes()).collect();
     let mut stored_index = Vec::with_capacity(index_bytes);
     level.index_chain.encode(&index, &mut stored_index, scratch)?;
-    let mut runs = runs.into_iter().map(|run| run.bytes);
-    let mut shard = match level.index_location {
-        IndexLocation::Start => std::mem::take(&mut stored_index),
-        IndexLocation::End => runs.next().unwrap_or_default(),
+    let (mut shard, runs) = match (level.index_location, runs) {
+        (IndexLocation::End, [first, others @ ..]) => (std::mem::take(&mut first.bytes), others),
+        (IndexLocation::End, runs) => (Vec::new(), runs),
+        (IndexLocation::Start, runs) => (std::mem::take(&mut stored_index), runs),
     };
-    runs.for_each(|run| shard.extend_from_slice(&run));
+    runs.iter().for_each(|run| shard.extend_from_slice(&run.bytes));
     // Empty by now where the index came first.
     shard.extend_from_slice(&stored_index);
     Ok(shard)

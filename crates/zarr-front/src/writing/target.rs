@@ -1,16 +1,17 @@
 //! Where a write goes: a selection, checked against the array.
 
 use super::axis_grid::AxisGrid;
-use super::axis_part::WholeAxis;
+use super::axis_part::{AxisPart, WholeAxis};
 use super::elements::{Elements, Spread};
 use super::listed_part::AxisList;
 use super::stepped_part::SteppedPart;
 use crate::picking::{Room, pick_mask, pick_points};
-use crate::raveling::unravel;
+use crate::raveling::{cell_count, unravel};
 use crate::selection::{Kind, ResolvedList, at, element_count, output_shape, resolve_blocks, resolve_into};
-use crate::{Array, Error, ResolvedAxis, Selection};
+use crate::{Array, Error, ErrorKind, ResolvedAxis, Selection};
 use std::ops::Range;
 use swath_codecs::Picks;
+use swath_ioengine::storage_len;
 
 /// The elements that a write is to.
 pub(super) enum Target {
@@ -108,22 +109,66 @@ impl Target {
             axis.object_count(AxisGrid::new(&inner.compiled, number, *extent))
         };
         let counts = each.map(count).collect();
-        Objects::Boxes { axes: whole, counts }
+        Objects::Boxes(BoxedObjects { axes: whole, counts })
     }
 }
 
 /// The objects that a write is to, by number.
 pub(super) enum Objects {
-    /// Those along each axis, and every combination of them.
-    Boxes { axes: Vec<WholeAxis>, counts: Vec<u64> },
+    Boxes(BoxedObjects),
     /// Those that elements are picked of.
     Tiles(Vec<PickedObject>),
+}
+
+/// Objects along each axis, and every combination of them.
+pub(super) struct BoxedObjects {
+    axes: Vec<WholeAxis>,
+    counts: Vec<u64>,
 }
 
 /// The coordinates of an object, and its tiles.
 pub(super) type PickedObject = (Vec<u64>, Range<u64>);
 
+/// The coordinates of an object, and what is put into it along each axis.
+pub(super) type BoxedObject<'a> = (Vec<u64>, Vec<AxisPart<'a>>);
+
+impl BoxedObjects {
+    /// How many there are at most: in a grid of short chunks, steps may pass over some of them.
+    pub(super) fn count(&self) -> Result<u64, Error> {
+        cell_count(&self.counts).ok_or_else(|| Error::invalid("a write to more than 2^64 objects"))
+    }
+
+    /// The object of this number; `None` where steps pass over it.
+    pub(super) fn object(&self, array: &Array, number: u64) -> Result<Option<BoxedObject<'_>>, Error> {
+        let (inner, mut coordinates) = (&array.inner, vec![0; self.axes.len()]);
+        unravel(number, &self.counts, &mut coordinates);
+        let mut parts = Vec::with_capacity(self.axes.len());
+        let each = self.axes.iter().zip(&mut coordinates).zip(inner.metadata.chunk_shape()).enumerate();
+        for (axis_number, ((axis, coordinate), extent)) in each {
+            let grid = AxisGrid::new(&inner.compiled, axis_number, *extent);
+            match axis.object(*coordinate, grid) {
+                Some((found, part)) => {
+                    *coordinate = found;
+                    parts.push(part);
+                }
+                // Steps may pass over short chunks.
+                None if matches!(grid, AxisGrid::Edges(_)) => return Ok(None),
+                None => return Err(no_object()),
+            }
+        }
+        Ok(Some((coordinates, parts)))
+    }
+}
+
 impl Objects {
+    /// How many there are at most.
+    pub(super) fn count(&self) -> Result<u64, Error> {
+        match self {
+            Objects::Boxes(boxes) => boxes.count(),
+            Objects::Tiles(tiles) => Ok(storage_len(tiles.len())),
+        }
+    }
+
     /// Tiles are sorted by their chunks, and so by the objects that these lie in.
     fn of_tiles(picks: &Picks, chunks_in_object: u64, grid: &[u64]) -> Objects {
         let (mut found, mut start) = (Vec::<PickedObject>::new(), 0);
@@ -138,4 +183,20 @@ impl Objects {
         }
         Objects::Tiles(found)
     }
+}
+
+/// How much an object has along each axis, and how much of that lies in the array.
+pub(super) fn object_extents(array: &Array, coordinates: &[u64]) -> (Vec<u64>, Vec<u64>) {
+    let inner = &array.inner;
+    let each = inner.metadata.shape().iter().zip(coordinates).zip(inner.metadata.chunk_shape());
+    let extents = each.enumerate().map(|(axis, ((length, at), extent))| {
+        let elements = AxisGrid::new(&inner.compiled, axis, *extent).elements(*at);
+        (elements.end - elements.start, elements.end.min(*length).saturating_sub(elements.start))
+    });
+    extents.unzip()
+}
+
+#[cold]
+pub(super) fn no_object() -> Error {
+    Error::new(ErrorKind::Internal, "an object that nothing is written to")
 }

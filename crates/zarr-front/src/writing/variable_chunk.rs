@@ -3,7 +3,7 @@
 //! As for reads, elements go their way as places, which say where the bytes of each are: in the fill value, in what is written, or
 //! in the chunk as it was stored.
 
-use super::chunk_encoder::{ChunkEncoder, make_room, outside, put};
+use super::chunk_encoder::{ChunkEncoder, EncoderMemory, make_room, outside, put};
 use super::placed::Placed;
 use crate::data_type::PLACE_BYTES;
 use crate::strided_copy::repeat;
@@ -24,7 +24,7 @@ impl ChunkEncoder<'_> {
         stored: Option<&[u8]>,
         target: &mut Vec<u8>,
     ) -> Result<bool, Error> {
-        let Self { subject, scratch, form, chunk, kept_bytes, .. } = self;
+        let Self { subject, form, memory: EncoderMemory { scratch, chunk, .. }, kept_bytes } = self;
         let chain = form.variable.as_ref().ok_or_else(outside)?;
         make_room(chunk, form.chain.decoded_len());
         let is_whole = placed.covers(&form.shape);
@@ -50,7 +50,7 @@ impl ChunkEncoder<'_> {
     /// Puts the stored bytes of a chunk of nothing but the fill value behind what `target` holds, of an array of elements of
     /// any length.
     pub(super) fn encode_variable_fill(&mut self, target: &mut Vec<u8>) -> Result<(), Error> {
-        let Self { subject, scratch, form, chunk, .. } = self;
+        let Self { subject, form, memory: EncoderMemory { scratch, chunk, .. }, .. } = self;
         let chain = form.variable.as_ref().ok_or_else(outside)?;
         make_room(chunk, form.chain.decoded_len());
         repeat(chunk, subject.fill);

@@ -1,9 +1,7 @@
 //! Writing a selection: object by object, encoded on several threads.
 
 use super::at_once::on_threads;
-use super::axis_grid::AxisGrid;
-use super::axis_part::AxisPart;
-use super::chunk_encoder::{ChunkEncoder, Subject};
+use super::chunk_encoder::{ChunkEncoder, EncoderMemory, Subject};
 use super::chunk_form::ChunkForm;
 use super::contention::{TRIES_MAX, pause};
 use super::elements::{Elements, Spread};
@@ -12,8 +10,8 @@ use super::options::WriteOptions;
 use super::placed::Placed;
 use super::shard_encoder::{Shard, ShardLayout, empty_shard, encode_shard};
 use super::stored_object::{Replaced, Stored, delete, delete_read, replace};
-use super::target::{Objects, Target};
-use crate::raveling::{cell_count, unravel};
+use super::target::{Objects, Target, no_object, object_extents};
+use crate::raveling::cell_count;
 use crate::{Array, Error, ErrorKind, Selection};
 use bytes::Bytes;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -134,11 +132,7 @@ impl<'a> Write<'a> {
             return Err(Error::unsupported("writing to some fields of elements"));
         }
         let objects = target.objects(array);
-        let object_count = match &objects {
-            Objects::Boxes { counts, .. } => cell_count(counts),
-            Objects::Tiles(tiles) => Some(storage_len(tiles.len())),
-        };
-        let object_count = object_count.ok_or_else(|| Error::invalid("a write to more than 2^64 objects"))?;
+        let object_count = objects.count()?;
         let source = (source, target.picks());
         let engine = array.engine();
         let sharded = !inner.compiled.levels.is_empty();
@@ -213,7 +207,7 @@ impl<'a> Write<'a> {
     }
 
     fn encoders(&self, count: usize) -> Vec<ChunkEncoder<'a>> {
-        (0..count).map(|_| ChunkEncoder::new(self.subject)).collect()
+        (0..count).map(|_| ChunkEncoder::new(self.subject, EncoderMemory::default())).collect()
     }
 
     /// Writes the next object; `false` where there is none, or one has failed.
@@ -228,10 +222,7 @@ impl<'a> Write<'a> {
         if let Some(progress) = options.progress {
             progress(number, self.object_count);
         }
-        let written = match options.interrupt.is_some_and(|interrupt| interrupt()) {
-            true => Err(Error::new(ErrorKind::Cancelled, "the write was interrupted")),
-            false => self.object(number, encoders),
-        };
+        let written = options.check_interrupt().and_then(|()| self.object(number, encoders));
         if let Err(error) = written {
             self.is_over.store(true, Ordering::Relaxed);
             self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
@@ -240,31 +231,14 @@ impl<'a> Write<'a> {
     }
 
     fn object(&self, number: u64, encoders: &mut [ChunkEncoder<'_>]) -> Result<(), Error> {
-        let inner = &self.array.inner;
-        let outside = || Error::new(ErrorKind::Internal, "an object that nothing is written to");
         match &self.objects {
-            Objects::Boxes { axes, counts } => {
-                let (extents, mut coordinates) = (inner.metadata.chunk_shape(), vec![0; axes.len()]);
-                unravel(number, counts, &mut coordinates);
-                let mut parts: Vec<AxisPart<'_>> = Vec::with_capacity(axes.len());
-                let each = axes.iter().zip(&mut coordinates).zip(extents).enumerate();
-                for (number, ((axis, coordinate), extent)) in each {
-                    let grid = AxisGrid::new(&inner.compiled, number, *extent);
-                    match axis.object(*coordinate, grid) {
-                        Some((found, part)) => {
-                            *coordinate = found;
-                            parts.push(part);
-                        }
-                        // Steps may pass over short chunks.
-                        None if matches!(grid, AxisGrid::Edges(_)) => return Ok(()),
-                        None => return Err(outside()),
-                    }
-                }
+            Objects::Boxes(boxes) => {
+                let Some((coordinates, parts)) = boxes.object(self.array, number)? else { return Ok(()) };
                 self.replace_object(&coordinates, Placed::Box(&parts), encoders)
             }
             Objects::Tiles(objects) => {
                 let found = usize::try_from(number).ok().and_then(|number| objects.get(number));
-                let (coordinates, tiles) = found.ok_or_else(outside)?;
+                let (coordinates, tiles) = found.ok_or_else(no_object)?;
                 let tiles: Vec<u64> = tiles.clone().collect();
                 self.replace_object(coordinates, Placed::Tiles(&tiles), encoders)
             }
@@ -278,13 +252,7 @@ impl<'a> Write<'a> {
         encoders: &mut [ChunkEncoder<'_>],
     ) -> Result<(), Error> {
         let inner = &self.array.inner;
-        let (mut extents, mut valid) = (Vec::new(), Vec::new());
-        let each = inner.metadata.shape().iter().zip(coordinates).zip(inner.metadata.chunk_shape());
-        for (axis, ((length, at), extent)) in each.enumerate() {
-            let elements = AxisGrid::new(&inner.compiled, axis, *extent).elements(*at);
-            extents.push(elements.end - elements.start);
-            valid.push(elements.end.min(*length).saturating_sub(elements.start));
-        }
+        let (extents, valid) = object_extents(self.array, coordinates);
         let object = inner.chunk_object(coordinates);
         let seen = match (placed.covers(&extents), placed.covers(&valid)) {
             (true, _) => Seen::Entire,
@@ -374,7 +342,7 @@ impl<'a> Write<'a> {
             return Err(Error::new(ErrorKind::Internal, "a write without an encoder"));
         };
         let bytes = match &self.layout {
-            Some(_) => empty_shard(self.subject.compiled, &mut first.scratch)?,
+            Some(_) => empty_shard(self.subject.compiled, &mut first.memory.scratch)?,
             None => first.fill_chunk()?,
         };
         self.store(object, bytes, Some(Some(stored)), encoders)

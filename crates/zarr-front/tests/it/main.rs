@@ -23,6 +23,7 @@ mod encoded_shards;
 mod expected;
 mod fields;
 mod freshness;
+mod gathered_writes;
 mod hierarchy;
 mod hierarchy_writing;
 mod hostile;

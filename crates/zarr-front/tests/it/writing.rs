@@ -172,7 +172,7 @@ impl Oracle {
     }
 
     /// Puts elements where a selection is, one by one.
-    fn write(&mut self, selection: &Selection, data: &[u8]) {
+    pub(crate) fn write(&mut self, selection: &Selection, data: &[u8]) {
         let resolved = selection.resolve(&self.shape).unwrap();
         for (number, element) in data.chunks_exact(self.element).enumerate() {
             let (mut rest, mut place, mut stride) = (number as u64, 0, 1);
@@ -188,7 +188,7 @@ impl Oracle {
 }
 
 /// Elements of a selection: noise, or the fill value.
-fn data(dice: &mut Dice, array: &Array, selection: &Selection) -> Vec<u8> {
+pub(crate) fn data(dice: &mut Dice, array: &Array, selection: &Selection) -> Vec<u8> {
     let count = selection.resolve(array.shape()).unwrap().element_count().unwrap();
     let element = array.data_type().size_bytes();
     if dice.one_in(4) {
