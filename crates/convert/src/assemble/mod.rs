@@ -26,6 +26,7 @@ mod rounding;
 mod slab;
 mod summary;
 mod time;
+mod turns;
 mod write;
 
 pub use compressors::compressors;

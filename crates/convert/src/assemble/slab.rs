@@ -5,13 +5,19 @@ use crate::{Error, ErrorKind, Piece};
 use std::num::NonZeroI64;
 use swath_zarr_front::{AxisSelection, Selection};
 
-/// A box of a variable along the dimensions before the grid's, and all of the grid.
+/// Whole shards of a variable, or chunks where it has no shards, over all of the grid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Slab {
     /// Its number among all of the plan, by which a journal knows it.
     pub(super) number: usize,
     pub(super) group: usize,
     pub(super) variable: usize,
+    pub(super) of: CellBox,
+}
+
+/// A box of a variable along the dimensions before the grid's, and all of the grid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CellBox {
     /// The first cell along each dimension, and how many.
     pub(super) span: Vec<(u64, u64)>,
     /// Its cells, the last dimension running fastest.
@@ -24,7 +30,7 @@ const ONE: NonZeroI64 = match NonZeroI64::new(1) {
     None => NonZeroI64::MIN,
 };
 
-impl Slab {
+impl CellBox {
     /// What it fills of its variable.
     pub(super) fn selection(&self) -> Result<Selection, Error> {
         let signed = |value: u64| {
@@ -49,6 +55,26 @@ impl Slab {
     pub(super) fn fields(&self) -> usize {
         self.cells.iter().flatten().count()
     }
+
+    /// The boxes of whole chunks of this variable that it is cut into, of `cells` each at least where it has so many. It begins with a
+    /// chunk.
+    pub(super) fn bands(&self, variable: &Variable, cells: usize) -> impl Iterator<Item = CellBox> {
+        let mut extents: Vec<u64> = variable.chunks.iter().take(self.span.len()).copied().collect();
+        let mut wanted = swath_ioengine::storage_len(cells).div_ceil(extents.iter().product::<u64>().max(1));
+        for (extent, (_, len)) in extents.iter_mut().zip(&self.span).rev() {
+            let chunks = wanted.min(len.div_ceil(*extent)).max(1);
+            *extent *= chunks;
+            wanted = wanted.div_ceil(chunks);
+        }
+        cut(&self.span, &self.cells, extents)
+    }
+}
+
+impl Slab {
+    /// How many fields it has.
+    pub(super) fn fields(&self) -> usize {
+        self.of.fields()
+    }
 }
 
 impl Plan {
@@ -58,18 +84,18 @@ impl Plan {
         let mut number = 0;
         for (group, cube) in self.groups.iter().enumerate() {
             for (variable, of) in cube.variables.iter().enumerate() {
-                for (span, cells) in boxes(cube, of) {
-                    slabs.push(Slab { number, group, variable, span, cells });
+                for of in boxes(cube, of) {
+                    slabs.push(Slab { number, group, variable, of });
                     number += 1;
                 }
             }
         }
         for slab in &mut slabs {
             let is_new = |place: &FieldPlace| self.first_new_file <= place.file;
-            slab.cells.iter_mut().for_each(|cell| *cell = cell.filter(is_new));
+            slab.of.cells.iter_mut().for_each(|cell| *cell = cell.filter(is_new));
         }
-        slabs.retain(|slab| slab.cells.iter().any(Option::is_some));
-        slabs.sort_by_key(|slab| slab.cells.iter().flatten().min().copied());
+        slabs.retain(|slab| slab.of.cells.iter().any(Option::is_some));
+        slabs.sort_by_key(|slab| slab.of.cells.iter().flatten().min().copied());
         if piece == Piece::WHOLE {
             return slabs;
         }
@@ -85,36 +111,37 @@ impl Plan {
     }
 }
 
-/// A box: the first cell along each dimension and how many, and the fields of its cells.
-type CellBox = (Vec<(u64, u64)>, Vec<Option<FieldPlace>>);
-
 /// The boxes of whole shards that a variable is cut into.
-fn boxes<'a>(group: &'a Hypercube, variable: &'a Variable) -> impl Iterator<Item = CellBox> + 'a {
+fn boxes<'a>(group: &Hypercube, variable: &'a Variable) -> impl Iterator<Item = CellBox> + use<'a> {
     let header = variable.dimensions.len();
-    let shape: Vec<u64> = group.shape(variable).into_iter().take(header).collect();
+    let span: Vec<(u64, u64)> = group.shape(variable).into_iter().take(header).map(|len| (0, len)).collect();
     let objects = variable.shards.as_ref().unwrap_or(&variable.chunks);
-    let extents: Vec<u64> = objects.iter().take(header).copied().collect();
+    cut(&span, &variable.cells, objects.iter().take(header).copied().collect())
+}
+
+/// The boxes of so many cells along each dimension that a box is cut into; fewer at its end.
+fn cut<'a>(
+    span: &[(u64, u64)],
+    cells: &'a [Option<FieldPlace>],
+    extents: Vec<u64>,
+) -> impl Iterator<Item = CellBox> + use<'a> {
+    let (starts, shape): (Vec<u64>, Vec<u64>) = span.iter().copied().unzip();
     let grid: Vec<u64> = shape.iter().zip(&extents).map(|(len, extent)| len.div_ceil(*extent)).collect();
     let count: u64 = grid.iter().product();
     (0..count).map(move |number| {
-        let at = unraveled(number, &grid);
-        let span: Vec<(u64, u64)> = at
-            .iter()
-            .zip(&extents)
-            .zip(&shape)
-            .map(|((at, extent), len)| (at * extent, (*extent).min(len - at * extent)))
-            .collect();
-        let lens: Vec<u64> = span.iter().map(|(_, len)| *len).collect();
-        let cells = (0..lens.iter().product()).map(|within| {
+        let firsts: Vec<u64> =
+            unraveled(number, &grid).iter().zip(&extents).map(|(at, extent)| at * extent).collect();
+        let each = firsts.iter().zip(&extents).zip(&shape);
+        let lens: Vec<u64> = each.map(|((first, extent), len)| (*extent).min(len - first)).collect();
+        let cell = |within| {
             let place = unraveled(within, &lens);
-            let cell = place
-                .iter()
-                .zip(&span)
-                .zip(&shape)
-                .fold(0, |cell, ((at, (first, _)), len)| cell * len + first + at);
-            usize::try_from(cell).ok().and_then(|cell| variable.cells.get(cell).copied().flatten())
-        });
-        (span.clone(), cells.collect())
+            let each = place.iter().zip(&firsts).zip(&shape);
+            let cell = each.fold(0, |cell, ((at, first), len)| cell * len + first + at);
+            usize::try_from(cell).ok().and_then(|cell| cells.get(cell).copied().flatten())
+        };
+        let cells = (0..lens.iter().product()).map(cell).collect();
+        let span = starts.iter().zip(&firsts).map(|(start, first)| start + first).zip(lens.iter().copied());
+        CellBox { span: span.collect(), cells }
     })
 }
 
@@ -132,4 +159,51 @@ pub(super) fn unraveled(number: u64, lens: &[u64]) -> Vec<u64> {
         .collect();
     place.reverse();
     place
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Band = (Vec<(u64, u64)>, Vec<u64>);
+
+    fn variable(chunks: &[u64], cells: u64) -> Variable {
+        let place = |offset| Some(FieldPlace { file: 0, offset, len: 1, number: 0 });
+        Variable {
+            name: "t".to_owned(),
+            attributes: serde_json::Map::new(),
+            dimensions: (0..chunks.len() - 1).collect(),
+            chunks: chunks.to_vec(),
+            shards: None,
+            compressors: Vec::new(),
+            cells: (0..cells).map(place).collect(),
+        }
+    }
+
+    /// The cells of each band, by where their messages are.
+    fn bands(span: &[(u64, u64)], variable: &Variable, cells: usize) -> Vec<Band> {
+        let whole = CellBox { span: span.to_vec(), cells: variable.cells.clone() };
+        let places = |of: &CellBox| of.cells.iter().flatten().map(|place| place.offset).collect();
+        whole.bands(variable, cells).map(|band| (band.span.clone(), places(&band))).collect()
+    }
+
+    #[test]
+    fn bands_are_whole_chunks_of_cells_enough() {
+        // Of 4 times and 3 levels, from time 4 on.
+        let of_fields = variable(&[1, 1, 100], 12);
+        let found = bands(&[(4, 4), (0, 3)], &of_fields, 1);
+        assert_eq!(found.len(), 12);
+        assert_eq!(found[5], (vec![(5, 1), (2, 1)], vec![5]));
+        let found = bands(&[(4, 4), (0, 3)], &of_fields, 2);
+        assert_eq!(found[0], (vec![(4, 1), (0, 2)], vec![0, 1]));
+        assert_eq!(found[1], (vec![(4, 1), (2, 1)], vec![2]));
+        let found = bands(&[(4, 4), (0, 3)], &of_fields, 5);
+        assert_eq!(found[1], (vec![(6, 2), (0, 3)], (6..12).collect()));
+        let found = bands(&[(4, 4), (0, 3)], &of_fields, 1000);
+        assert_eq!(found, [(vec![(4, 4), (0, 3)], (0..12).collect())]);
+        let found = bands(&[(4, 4), (0, 3)], &variable(&[2, 3, 100], 12), 3);
+        assert_eq!(found[1], (vec![(6, 2), (0, 3)], (6..12).collect()));
+        // Variables of one field have no dimensions before the grid's.
+        assert_eq!(bands(&[], &variable(&[100], 1), 4), [(vec![], vec![0])]);
+    }
 }

@@ -4,19 +4,21 @@ use super::create::create;
 use super::message;
 use super::plan::{FieldPlace, Plan};
 use super::rounding;
-use super::slab::Slab;
+use super::slab::{CellBox, Slab};
+use super::turns::Turns;
 use super::{Finished, Journal};
 use crate::nodes::Expected;
 use crate::{Error, ErrorKind, Piece};
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use swath_ioengine::{Engine, InterruptFlag, Medium, ObjectRef};
-use swath_zarr_front::{Array, Elements, Group, Store, WriteOptions};
+use swath_zarr_front::{Array, Elements, Group, Store, WriteMemory, WriteOptions};
 
 /// Messages that are read at once where files are remote: each waits for a round trip.
 const REMOTE_FIELDS_AT_ONCE: usize = 16;
 
-/// Bytes of slabs that are in memory at once, but for one slab, which always is.
+/// Bytes of values of slabs that are written at once, but for one slab, which always is.
 const SLABS_BYTES: u64 = 1 << 30;
 
 /// Bytes of an element.
@@ -62,9 +64,11 @@ impl Plan {
     /// whole shards (or chunks, where there are no shards) over all of the grid. Each object is written whole, and once.
     /// Consolidated metadata comes last. Where a point or a field is missing is NaN.
     ///
-    /// In memory are slabs for as many threads as there are processors (16 where files are remote), up to a gigabyte, or one slab if
-    /// that is larger; with each its encoded chunks, and the messages that are unpacked. A field that cannot be read or unpacked
-    /// does not stop others, unless that is wanted: it is returned, in the order of the files.
+    /// One slab more is filled at once than there are processors, as each waits for its messages (16 where files are
+    /// remote), while as many as there are processors are stored; fewer where they come to more than a gigabyte, one at least. A slab is
+    /// filled and encoded band after band, of a chunk's fields or as many as it has threads: in memory are a band's values and
+    /// messages, and what the slab is encoded to. A field that cannot be read or unpacked does not stop others, unless that is
+    /// wanted: it is returned, in the order of the files.
     ///
     /// # Errors
     ///
@@ -116,6 +120,38 @@ impl Plan {
     }
 }
 
+/// How many threads do what.
+struct Threads {
+    /// Slabs that are under way at once.
+    slabs: usize,
+    /// Of these, those that are filled and encoded; others are stored meanwhile.
+    filled: usize,
+    /// Fields of a slab that are unpacked at once.
+    fields: usize,
+}
+
+/// What a thread uses again from one slab to the next.
+struct Memory {
+    values: Vec<f32>,
+    write: WriteMemory,
+}
+
+impl Memory {
+    /// That of slabs which are encoded on so many threads.
+    fn of_threads(threads: usize) -> Memory {
+        let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
+        Memory { values: Vec::new(), write: WriteMemory::of_threads(threads) }
+    }
+
+    /// Room for so many values, whatever it holds.
+    fn values(&mut self, count: usize) -> &mut [f32] {
+        if self.values.len() < count {
+            self.values.resize(count, f32::NAN);
+        }
+        self.values.get_mut(..count).unwrap_or_default()
+    }
+}
+
 /// Slabs that threads take one after the other.
 struct Work<'a> {
     plan: &'a Plan,
@@ -130,14 +166,15 @@ impl Work<'_> {
     fn run(&self) -> Result<Vec<Failure>, Error> {
         let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
         let (failures, failed) = (Mutex::new(Vec::new()), Mutex::new(None));
-        let (slabs_at_once, fields_at_once) = self.threads();
+        let Threads { slabs, filled, fields } = self.threads();
+        let turns = Turns::new(filled);
         let take = || {
-            let mut values = Vec::new();
+            let mut memory = Memory::of_threads(fields);
             while let Some(slab) = self.slabs.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if is_over.load(Ordering::Relaxed) {
                     return;
                 }
-                match self.write(slab, &mut values, fields_at_once, &is_over) {
+                match self.write(slab, &mut memory, (fields, &turns), &is_over) {
                     Ok(mut found) => {
                         failures.lock().unwrap_or_else(PoisonError::into_inner).append(&mut found);
                         if let Some(progress) = self.options.progress {
@@ -153,7 +190,7 @@ impl Work<'_> {
         };
         let flag = &InterruptFlag::of_thread();
         std::thread::scope(|scope| {
-            for _ in 1..slabs_at_once {
+            for _ in 1..slabs {
                 scope.spawn(|| flag.followed(take));
             }
             take();
@@ -164,49 +201,60 @@ impl Work<'_> {
         }
     }
 
-    /// How many slabs are written at once, and how many fields of each are unpacked at once.
-    fn threads(&self) -> (usize, usize) {
+    /// As many as fit the processors, or the network; as few as their memory needs.
+    fn threads(&self) -> Threads {
         let is_remote = self.files.iter().any(|file| matches!(file.medium, Medium::Remote(_)));
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = if is_remote { processors.max(REMOTE_FIELDS_AT_ONCE) } else { processors };
+        let threads = if is_remote { processors.max(REMOTE_FIELDS_AT_ONCE) } else { processors + 1 };
         let bytes = |slab: &Slab| {
             let points = self.plan.groups.get(slab.group).and_then(super::plan::Hypercube::points);
-            let cells = swath_ioengine::storage_len(slab.cells.len());
+            let cells = swath_ioengine::storage_len(slab.of.cells.len());
             points.unwrap_or(u64::MAX).saturating_mul(cells).saturating_mul(ELEMENT)
         };
         let largest = self.slabs.iter().map(bytes).max().unwrap_or(1).max(1);
-        let most = usize::try_from(SLABS_BYTES / largest).unwrap_or(usize::MAX);
-        let slabs = threads.min(most).min(self.slabs.len()).max(1);
-        (slabs, threads.div_ceil(slabs))
+        let most = usize::try_from(SLABS_BYTES / largest).unwrap_or(usize::MAX).min(self.slabs.len()).max(1);
+        let filled = threads.min(most);
+        Threads { slabs: most.min(filled + processors), filled, fields: threads.div_ceil(filled) }
     }
 
     /// Writes a slab, and says in the journal that it is written.
     fn write(
         &self,
         slab: &Slab,
-        values: &mut Vec<f32>,
-        fields_at_once: usize,
+        memory: &mut Memory,
+        (fields_at_once, turns): (usize, &Turns),
         is_over: &AtomicBool,
     ) -> Result<Vec<Failure>, Error> {
         let lost = || Error::new(ErrorKind::Internal, "a slab of no variable");
         let group = self.plan.groups.get(slab.group).ok_or_else(lost)?;
+        let variable = group.variables.get(slab.variable).ok_or_else(lost)?;
         let array = self.arrays.get(slab.group).and_then(|of| of.get(slab.variable)).ok_or_else(lost)?;
-        let points = swath_ioengine::memory_len(group.points().unwrap_or(u64::MAX))?;
-        let room = points.checked_mul(slab.cells.len()).ok_or_else(lost)?;
-        values.clear();
-        values.resize(room, f32::NAN);
-        if self.plan.first_new_file != 0 {
-            // The objects hold what was written before, too.
-            array.read_into(&slab.selection()?, bytemuck::cast_slice_mut(values))?;
-        }
-        let failures = self.fill(slab, values, points, fields_at_once, is_over)?;
-        if let Some(bits) = self.plan.mantissa_bits {
-            rounding::round(values, bits);
-        }
         // An archive that is converted is more than is read next: its shards would only pass through the page cache.
         let options = WriteOptions { past_cache: true, ..WriteOptions::default() };
-        let elements = Elements::new(bytemuck::cast_slice(values), &slab.shape(group), size_of::<f32>())?;
-        array.write_from(&slab.selection()?, &elements, &options)?;
+        let mut write = array.gathered_write(&options, std::mem::take(&mut memory.write))?;
+        let mut failures = Vec::new();
+        let turn = turns.take();
+        for band in slab.of.bands(variable, fields_at_once) {
+            let shape = band.shape(group);
+            let points = swath_ioengine::memory_len(group.points().unwrap_or(u64::MAX))?;
+            let values = memory.values(points.checked_mul(band.cells.len()).ok_or_else(lost)?);
+            let selection = band.selection()?;
+            if self.plan.first_new_file != 0 {
+                // The objects hold what was written before, too.
+                array.read_into(&selection, bytemuck::cast_slice_mut(values))?;
+            } else {
+                let cells = band.cells.iter().zip(values.chunks_exact_mut(points.max(1)));
+                cells.filter(|(place, _)| place.is_none()).for_each(|(_, cell)| cell.fill(f32::NAN));
+            }
+            failures.append(&mut self.fill(&band, values, points, fields_at_once, is_over)?);
+            if let Some(bits) = self.plan.mantissa_bits {
+                rounding::round(values, bits);
+            }
+            let elements = Elements::new(bytemuck::cast_slice(values), &shape, size_of::<f32>())?;
+            write.add(&selection, &elements)?;
+        }
+        drop(turn);
+        memory.write = write.store()?;
         if let Some(journal) = self.options.journal {
             let told: Vec<_> =
                 failures.iter().map(|failure| (failure.place, failure.message.clone())).collect();
@@ -215,16 +263,16 @@ impl Work<'_> {
         Ok(failures)
     }
 
-    /// Reads and unpacks the fields of a slab, several at once.
+    /// Reads and unpacks the fields of a band, several at once, over whatever their cells hold.
     fn fill(
         &self,
-        slab: &Slab,
+        band: &CellBox,
         values: &mut [f32],
         points: usize,
         fields_at_once: usize,
         is_over: &AtomicBool,
     ) -> Result<Vec<Failure>, Error> {
-        let cells = slab.cells.iter().zip(values.chunks_exact_mut(points.max(1)));
+        let cells = band.cells.iter().zip(values.chunks_exact_mut(points.max(1)));
         let cells = cells.filter_map(|(place, target)| Some(((*place)?, target)));
         let cells = Mutex::new(cells);
         let (failures, failed) = (Mutex::new(Vec::new()), Mutex::new(None));
@@ -255,14 +303,14 @@ impl Work<'_> {
         };
         let flag = &InterruptFlag::of_thread();
         std::thread::scope(|scope| {
-            for _ in 1..fields_at_once.min(slab.fields()) {
+            for _ in 1..fields_at_once.min(band.fields()) {
                 scope.spawn(|| flag.followed(take));
             }
             take();
         });
         match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
-            // Another slab has ended the writing: what is filled of this one is not to be written.
+            // Another slab has ended the writing: this one is not to be stored.
             None if is_over.load(Ordering::Relaxed) => {
                 Err(Error::new(ErrorKind::Cancelled, "the writing has ended before"))
             }
@@ -270,7 +318,7 @@ impl Work<'_> {
         }
     }
 
-    /// Reads and unpacks one field. What it has filled of its cell before it failed is taken back.
+    /// Reads and unpacks one field. Where that fails its cell is filled with NaN.
     fn cell(&self, place: &FieldPlace, target: &mut [f32], room: &Mutex<Vec<f32>>) -> Result<(), Error> {
         let target = Mutex::new(target);
         let done = message::with_field(self.engine, self.files, place, |field, bytes| {

@@ -176,6 +176,39 @@ fn pieces_of_every_layout_make_the_same_values() {
     }
 }
 
+/// Fields of a shard are unpacked one after the other to the same memory.
+#[test]
+fn gaps_and_failures_in_a_shard_hold_nothing_of_other_fields() {
+    let broken = made::message(&[
+        made::identification(),
+        made::grid(3, 2, 0),
+        made::product(85_000, 5),
+        made::simple(6, 8),
+        made::no_bitmap(),
+        made::section(7, &[1, 2, 3]),
+    ]);
+    let mut files = eight_hours();
+    let len = files[0].len() / 2;
+    files[2].truncate(len);
+    files[4].splice(..len, broken);
+    let layout = LayoutOptions { access: Access::TrainingFields, ..LayoutOptions::default() };
+    let plan = planned_with(&files, &PlanOptions { layout, ..PlanOptions::default() }).unwrap();
+    let store = Store::memory(&MemoryMedium::new());
+    let options = WritePlanOptions::default();
+    assert_eq!(plan.write(&Engine::global(), &objects(&files), &store, &options).unwrap().len(), 1);
+    let missing = |hour: u8, level: u8| [(3, 1), (5, 0)].contains(&(hour, level));
+    let fields = (1..9).flat_map(|hour| [(hour, 0), (hour, 1)]);
+    let wanted: Vec<f32> = fields
+        .flat_map(|(hour, level)| match missing(hour, level) {
+            true => vec![f32::NAN; 6],
+            false => run(hour * 20 + level * 10).collect(),
+        })
+        .collect();
+    let array = Array::open_in(&store, "t").unwrap();
+    assert_eq!((array.shard_shape(), array.chunk_shape()), (Some(&[8, 2, 2, 3][..]), &[1, 1, 2, 3][..]));
+    assert!(same(&floats(&store, "t").1, &wanted), "{:?}", floats(&store, "t").1);
+}
+
 #[test]
 fn a_journal_knows_what_is_done() {
     let files = eight_hours();
