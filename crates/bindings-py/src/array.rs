@@ -62,6 +62,14 @@ impl Array {
         self.lazy.location.decoded()
     }
 
+    /// The same array with another cache of decoded chunks; `None` where it would keep none.
+    pub(crate) fn with_decoded_cache(&self, py: Python<'_>, cache: &DecodedCache) -> PyResult<Option<Array>> {
+        let location = self.lazy.location.clone().with_decoded(cache.clone());
+        let opened = Opened::new(&location, self.get(py)?.array.clone());
+        let keeps = opened.array.keeps_decoded();
+        Ok(keeps.then(|| Array { lazy: Lazy::opened(location, opened) }))
+    }
+
     pub(crate) fn unopened(location: Location) -> Array {
         Array { lazy: Lazy::unopened(location) }
     }

@@ -23,6 +23,38 @@ pub(crate) fn decoded_counts(arrays: Vec<Bound<'_, Array>>) -> (u64, u64) {
     caches.iter().fold((0, 0), |(hits, misses), cache| (hits + cache.hits(), misses + cache.misses()))
 }
 
+/// Return arrays with one new cache of decoded chunks, of so many bytes, in place of what they had.
+///
+/// None where one would keep nothing: its chunks are stored as they are, or differ in length.
+#[pyfunction]
+#[pyo3(name = "_with_decoded_cache")]
+pub(crate) fn with_decoded_cache(
+    py: Python<'_>,
+    arrays: Vec<Bound<'_, Array>>,
+    size: u64,
+) -> PyResult<Option<Vec<Array>>> {
+    let cache = DecodedCache::new(size);
+    arrays.iter().map(|array| array.get().with_decoded_cache(py, &cache)).collect()
+}
+
+/// Return the most bytes of decoded chunks that an array's cache takes, and those that it takes by now.
+#[pyfunction]
+#[pyo3(name = "_decoded_bytes")]
+pub(crate) fn decoded_bytes(array: &Bound<'_, Array>) -> (u64, u64) {
+    let cache = array.get().decoded();
+    (cache.bytes_max(), cache.bytes())
+}
+
+/// Drop chunks from an array's cache of decoded ones.
+///
+/// Each is told by its index along every axis, one behind the other; those not kept are passed over.
+#[pyfunction]
+#[pyo3(name = "_drop_decoded")]
+pub(crate) fn drop_decoded(py: Python<'_>, array: &Bound<'_, Array>, cells: Vec<u64>) -> PyResult<()> {
+    array.get().get(py)?.array.drop_decoded(&cells);
+    Ok(())
+}
+
 /// A number of bytes, or a text such as "2GB".
 #[derive(FromPyObject)]
 pub(crate) enum CacheSize {

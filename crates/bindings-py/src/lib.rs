@@ -77,7 +77,7 @@ mod module {
     #[pymodule_export]
     use crate::awaited::{Awaited, Request};
     #[pymodule_export]
-    use crate::cache::{decoded_counts, flush_caches};
+    use crate::cache::{decoded_bytes, decoded_counts, drop_decoded, flush_caches, with_decoded_cache};
     #[pymodule_export]
     use crate::chunk_batch::ChunkGrid;
     #[pymodule_export]

@@ -107,6 +107,11 @@ impl Location {
         Location { access, ..self }
     }
 
+    /// The same node, whose decoded chunks are kept in another cache.
+    pub(crate) fn with_decoded(self, decoded: DecodedCache) -> Location {
+        Location { decoded, ..self }
+    }
+
     /// What may be done to the node.
     pub(crate) fn access(&self) -> Access {
         self.access

@@ -140,6 +140,30 @@ impl Array {
         Array { decoded: DecodedArray::new(cache, &self.inner), ..self.clone() }
     }
 
+    /// Whether decoded chunks are kept: a cache was given that has room at all, and decoding them takes more than a copy.
+    pub fn keeps_decoded(&self) -> bool {
+        self.decoded.is_some()
+    }
+
+    /// Drops decoded chunks of the array from the cache that it was given, so that others have their room; those that are
+    /// not kept, and any without a cache, are passed over. Nobody needs to: a cache makes room by itself.
+    ///
+    /// `cells` are chunks of the innermost kind, which [`chunk_shape`](Self::chunk_shape) is the shape of: for each of them
+    /// its index along each axis, one after the other. What is beyond the grid is passed over, as is a rest that is no
+    /// whole index, and everything of an array without axes but its only chunk, which an empty slice stands for.
+    pub fn drop_decoded(&self, cells: &[u64]) {
+        let Some(decoded) = &self.decoded else { return };
+        let compiled = &self.inner.compiled;
+        let are_objects = compiled.chunks_per_object.iter().all(|chunks| *chunks == 1);
+        match self.shape().len() {
+            0 => decoded.drop_chunks(std::iter::once((0, 0)), are_objects),
+            axes => {
+                let places = cells.chunks_exact(axes).filter_map(|cell| compiled.place_of(cell));
+                decoded.drop_chunks(places, are_objects);
+            }
+        }
+    }
+
     /// The engine that reads the array.
     pub fn engine(&self) -> Engine {
         self.engine.clone().unwrap_or_else(Engine::global)

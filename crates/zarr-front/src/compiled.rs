@@ -148,6 +148,16 @@ impl Compiled {
         }
     }
 
+    /// The object that a chunk is in, and the chunk's number there, both in C order; `None` beyond the grid.
+    pub(crate) fn place_of(&self, cell: &[u64]) -> Option<(u64, u64)> {
+        let mut place = (0, 0);
+        for ((cell, objects), chunks) in cell.iter().zip(&self.objects).zip(&self.chunks_per_object) {
+            let object = cell.checked_div(*chunks).filter(|object| object < objects)?;
+            place = (place.0 * objects + object, place.1 * chunks + cell % chunks);
+        }
+        Some(place)
+    }
+
     /// The coordinates of an object's first chunk, written to `origin`.
     pub(crate) fn object_origin(&self, object: u64, origin: &mut [u64]) {
         unravel(object, &self.objects, origin);

@@ -167,6 +167,20 @@ impl DecodedArray {
         let entry_bytes = self.chunk_bytes + ENTRY_OVERHEAD_BYTES;
         Some(DecodedChunks { array: chunks.array(&self.key), chunks: Arc::clone(chunks), entry_bytes })
     }
+
+    /// Drops chunks, each told as an object and its number there; those that are not kept are passed over. Where chunks
+    /// are objects of their own, what is known of these goes with them.
+    pub(crate) fn drop_chunks(&self, dropped: impl Iterator<Item = (u64, u64)>, are_objects: bool) {
+        let Some(kept) = self.chunks() else { return };
+        for (object, chunk) in dropped {
+            if let Some(known) = kept.kept(object) {
+                kept.chunks.chunks.remove(&(known.version.0, chunk));
+                if are_objects {
+                    kept.forget(object);
+                }
+            }
+        }
+    }
 }
 
 /// The chunks of one array.

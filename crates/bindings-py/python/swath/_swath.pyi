@@ -1886,6 +1886,21 @@ def _calibration(folder: str) -> tuple[float, float, float, int] | None:
     These are reads and bytes a second, seconds a read, and how many reads to keep in flight.
     """
 
+def _with_decoded_cache(arrays: list[Array], size: int) -> list[Array] | None:
+    """Return arrays with one new cache of decoded chunks, of so many bytes, in place of what they had.
+
+    None where one would keep nothing: its chunks are stored as they are, or differ in length.
+    """
+
+def _decoded_bytes(array: Array) -> tuple[int, int]:
+    """Return the most bytes of decoded chunks that an array's cache takes, and those that it takes by now."""
+
+def _drop_decoded(array: Array, cells: list[int]) -> None:
+    """Drop chunks from an array's cache of decoded ones.
+
+    Each is told by its index along every axis, one behind the other; those not kept are passed over.
+    """
+
 def _decoded_counts(arrays: list[Array]) -> tuple[int, int]:
     """Count chunks that arrays took from where decoded ones are kept, and those that they decoded.
 

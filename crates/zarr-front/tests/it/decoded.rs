@@ -330,6 +330,51 @@ fn the_bound_holds() {
 }
 
 #[test]
+fn dropped_chunks_are_decoded_again_and_no_others() {
+    let sharded = Spec { compressor: Some("zstd"), ..Spec::sharded(&[8, 16], &[4, 8], &[&[1, 4]]) };
+    let transposed = Spec { order: Some(vec![1, 0]), big_endian: true, ..sharded.clone() };
+    for spec in [nested(1, 0), sharded, transposed, plain(false), plain(true)] {
+        let written = spec.write();
+        let cache = DecodedCache::new(PLENTY);
+        let array = in_memory(&written.memory(), &cache);
+        // Nothing is kept yet.
+        array.drop_decoded(&[0, 0]);
+        reads_of(&array, &written, "...");
+        let chunk: Vec<u64> = array.chunk_shape().to_vec();
+        let (bytes, chunks) = (cache.bytes(), cache.misses());
+        // Beyond the grid, and half an index.
+        array.drop_decoded(&[8, 0, 0, 4, u64::MAX, u64::MAX, 0]);
+        assert_eq!(cache.bytes(), bytes, "{spec:?}");
+        array.drop_decoded(&[1, 2, 3, 1]);
+        let each = (bytes - cache.bytes()) / 2;
+        assert!(2 * chunk.iter().product::<u64>() <= each && each <= bytes / chunks, "{spec:?}");
+        for (y, x, missed) in [(0, 0, 0), (1, 2, 1), (3, 1, 1), (2, 1, 0), (3, 1, 0)] {
+            let (y, x, before) = (y * chunk[0], x * chunk[1], cache.misses());
+            reads_of(&array, &written, &format!("{y}, {x}"));
+            assert_eq!(cache.misses() - before, missed, "{y}, {x} of {spec:?}");
+        }
+        let all: Vec<u64> = (0..8).flat_map(|y| (0..4).flat_map(move |x| [y, x])).collect();
+        array.drop_decoded(&all);
+        assert!(cache.bytes() + chunks * each <= bytes, "{spec:?}");
+        let before = cache.misses();
+        reads_of(&array, &written, "...");
+        assert_eq!(cache.misses() - before, chunks, "{spec:?}");
+        assert!(array.keeps_decoded());
+    }
+    // The only chunk of an array without axes; and an array that keeps none.
+    let written = Spec { compressor: Some("zstd"), ..Spec::plain(&[], &[]) }.write();
+    let cache = DecodedCache::new(PLENTY);
+    let array = in_memory(&written.memory(), &cache);
+    reads_of(&array, &written, "...");
+    array.drop_decoded(&[]);
+    reads_of(&array, &written, "...");
+    assert_eq!((cache.hits(), cache.misses()), (0, 2));
+    let without = Array::open_in(&Store::memory(&written.memory()), "").unwrap();
+    without.drop_decoded(&[]);
+    assert!(!without.keeps_decoded());
+}
+
+#[test]
 fn one_scan_does_not_evict_what_is_used() {
     let spec = Spec { compressor: Some("zstd"), ..Spec::sharded(&[512, 512], &[128, 128], &[&[8, 8]]) };
     let written = spec.write();
