@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from swath.errors import InvalidError
-from swath.train.arrays import AxisIndex, Positions
+from swath.train.arrays import AxisIndex
 from swath.train.counter import key_of
 from swath.train.dataset import Dataset
 from swath.train.joined import Joined
@@ -20,9 +18,7 @@ from swath.train.medium import MEDIA, Medium, medium_of
 from swath.train.permutation import Permutation
 from swath.train.sources import Source
 from swath.train.suited import Layout, suited
-from swath.train.view import View
-
-type Index = tuple[AxisIndex, ...]
+from swath.train.touched import Index, stored, touched
 
 # What a core is assumed to decode where nothing better is known.
 DECODED_PER_S = 1e9
@@ -190,45 +186,29 @@ def _calibrated(dataset: Dataset) -> Medium:
 
 
 def _cost(source: Source, batches: Sequence[list[Index]], medium: Medium) -> SourceCost:
-    wanted = read = counted = objects = count = 0
+    wanted = read = chunks = objects = count = 0
     for indexes in batches:
         count += len(indexes)
-        touched: set[tuple[int, ...]] = set()
+        seen: set[tuple[int, ...]] = set()
         held: set[tuple[int, ...]] = set()
-        for part, stored, index in _stored(source, indexes):
-            size = np.dtype(stored.array.dtype).itemsize
-            along = [
-                _positions(entry, extent) for entry, extent in zip(index, stored.array.shape, strict=True)
-            ]
-            wanted += prod(len(positions) for positions in along) * size
-            chunks = {(part, *cell) for cell in _touched(along, stored.chunks)}
-            read += len(chunks - touched) * prod(stored.chunks) * size
-            touched |= chunks
-            held |= {(part, *cell) for cell in _touched(along, stored.objects)}
-        counted += len(touched)
+        for part, of, index in stored(source, indexes):
+            shape = of.array.shape
+            size = np.dtype(of.array.dtype).itemsize
+            wanted += prod(_length(*axis) for axis in zip(index, shape, strict=True)) * size
+            found = {(part, *cell) for cell in touched(index, shape, of.chunks)}
+            chunks += len(found - seen)
+            read += len(found - seen) * prod(of.chunks) * size
+            seen |= found
+            held |= {(part, *cell) for cell in touched(index, shape, of.objects)}
         objects += len(held)
     return SourceCost(
         wanted / count,
         read / count,
-        counted / count,
+        chunks / count,
         objects / count,
         suited(source, medium),
         _is_evaluated(source),
     )
-
-
-def _stored(source: Source, indexes: Sequence[Index]) -> Iterator[tuple[int, Source, Index]]:
-    """Give the stored arrays that indexes of a source are of: which of joined ones, and the index of each."""
-    array: Any = source.array
-    for index in indexes:
-        if isinstance(array, View):
-            yield 0, replace(source, array=array.array), array.indexed(index)
-        elif isinstance(array, Joined):
-            for piece in array.pieces(index):
-                ((_, stored, within),) = _stored(array.parts[piece.part], [piece.index])
-                yield piece.part, stored, within
-        else:
-            yield 0, source, index
 
 
 def _is_evaluated(source: Source) -> bool:
@@ -236,13 +216,7 @@ def _is_evaluated(source: Source) -> bool:
     return any(is_labelled(part.array) for part in parts)
 
 
-def _touched(along: list[Positions], lengths: tuple[int, ...]) -> set[tuple[int, ...]]:
-    """Return the grid's cells that hold positions along each axis."""
-    cells = [np.unique(at // length).tolist() for at, length in zip(along, lengths, strict=True)]
-    return set(product(*cells))
-
-
-def _positions(entry: AxisIndex, extent: int) -> Positions:
-    if isinstance(entry, slice):
-        return np.arange(*entry.indices(extent), dtype=np.int64)
-    return np.atleast_1d(np.asarray(entry, np.int64))
+def _length(entry: AxisIndex, extent: int) -> int:
+    if isinstance(entry, int):
+        return 1
+    return len(range(*entry.indices(extent))) if isinstance(entry, slice) else len(entry)
