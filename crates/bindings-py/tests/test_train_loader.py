@@ -361,7 +361,7 @@ def test_chunks_of_decoded_caches_are_counted(tmp_path):
     assert (counts["cache_misses"], counts["cache_hits"]) == (8, 8 + 16)
     assert Loader(loader.dataset, 1).stats()["cache_hits"] == 0
     plain = train.source(swath.open_group(tmp_path / "a"), "a", crops={"t": train.Window(1, history=2)})
-    without = Loader(train.Dataset({"a": plain}), 4)
+    without = Loader(train.Dataset({"a": plain}), 4, decoded_cache_bytes=0)
     list(without)
     assert without.stats()["cache_hits"] == without.stats()["cache_misses"] == 0
 

@@ -15,6 +15,7 @@ from swath.train.dataset import Dataset
 from swath.train.joined import Joined
 from swath.train.labelled import is_labelled
 from swath.train.medium import MEDIA, Medium, medium_of
+from swath.train.near import Near, Plan
 from swath.train.permutation import Permutation
 from swath.train.sources import Source
 from swath.train.suited import Layout, suited
@@ -42,6 +43,8 @@ class SourceCost:
         Chunks and shards that would suit these samples.
     is_evaluated : bool
         Whether xarray computes it anew for each batch, so that what is read for it is not known.
+    is_kept : bool
+        Whether a loader keeps its decoded chunks for the next batches: each is counted once then.
     """
 
     bytes_wanted: float
@@ -50,6 +53,7 @@ class SourceCost:
     objects: float
     layout: Layout
     is_evaluated: bool = False
+    is_kept: bool = False
 
     @property
     def amplification(self) -> float:
@@ -69,12 +73,15 @@ class Explanation(Mapping[str, SourceCost]):
         The medium that is counted on: told, calibrated or assumed.
     reads_samples_per_s, decodes_samples_per_s : float
         Samples a second that the medium reads, and that the cores decode.
+    kept_bytes : int
+        Bytes of decoded chunks that a loader keeps for the next batches; 0 where that is not worth it.
     """
 
     sources: Mapping[str, SourceCost]
     medium: Medium
     reads_samples_per_s: float
     decodes_samples_per_s: float
+    kept_bytes: int = 0
 
     @property
     def evaluated(self) -> int:
@@ -107,8 +114,12 @@ class Explanation(Mapping[str, SourceCost]):
             lines.append(
                 f"{name}: {cost.bytes_wanted / 1e6:.3g} MB a sample of {cost.bytes_decoded / 1e6:.3g} MB in "
                 f"{cost.chunks:.3g} chunks of {cost.objects:.3g} objects ({cost.amplification:.3g} times); "
-                f"{cost.layout} would suit" + ("; evaluated by xarray" if cost.is_evaluated else "")
+                f"{cost.layout} would suit"
+                + ("; evaluated by xarray" if cost.is_evaluated else "")
+                + ("; kept for the next batches" if cost.is_kept else "")
             )
+        if self.kept_bytes:
+            lines.append(f"kept for the next batches: {self.kept_bytes / 1e6:.3g} MB of decoded chunks")
         rates = f"{self.samples_per_s:.3g} samples/s from {self.medium.name}, bound by {self.bound_by}"
         evaluated = f"; {self.evaluated} of {len(self)} sources evaluated by xarray" if self.evaluated else ""
         return "\n".join([*lines, f"expected: {rates}{evaluated}"])
@@ -157,15 +168,17 @@ def explain(
 
 def explained(
     dataset: Dataset,
-    plans: Sequence[Mapping[str, list[Index]]],
+    plans: Sequence[Plan],
     told: Medium | str | None,
     decoded_per_s: float,
     ratio: float,
+    near: Near | None = None,
 ) -> Explanation:
-    """Say what samples need that are read in batches as plans have them."""
+    """Say what samples need that are read in batches as plans have them, and share what is kept."""
     medium = _calibrated(dataset) if told is None else medium_of(told)
+    kept = frozenset[str]() if near is None else near.sources
     sources = {
-        name: _cost(source, [plan[name] for plan in plans], medium)
+        name: _cost(source, [plan[name] for plan in plans], medium, is_kept=name in kept)
         for name, source in dataset.sources.items()
     }
     chunks = sum(cost.chunks for cost in sources.values())
@@ -175,6 +188,7 @@ def explained(
         medium,
         medium.rate(chunks, size / ratio),
         decoded_per_s / size if size else float("inf"),
+        0 if near is None else near.bytes,
     )
 
 
@@ -185,11 +199,13 @@ def _calibrated(dataset: Dataset) -> Medium:
     return MEDIA["page cache"] if found is None else found
 
 
-def _cost(source: Source, batches: Sequence[list[Index]], medium: Medium) -> SourceCost:
+def _cost(source: Source, batches: Sequence[list[Index]], medium: Medium, *, is_kept: bool) -> SourceCost:
     wanted = read = chunks = objects = count = 0
+    seen: set[tuple[int, ...]] = set()
     for indexes in batches:
         count += len(indexes)
-        seen: set[tuple[int, ...]] = set()
+        if not is_kept:
+            seen.clear()
         held: set[tuple[int, ...]] = set()
         for part, of, index in stored(source, indexes):
             shape = of.array.shape
@@ -208,6 +224,7 @@ def _cost(source: Source, batches: Sequence[list[Index]], medium: Medium) -> Sou
         objects / count,
         suited(source, medium),
         _is_evaluated(source),
+        is_kept,
     )
 
 
