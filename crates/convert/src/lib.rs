@@ -41,6 +41,7 @@ mod piece;
 pub mod quantity;
 mod references;
 mod scan;
+mod threads;
 mod unpack;
 
 pub use assemble::{

@@ -8,11 +8,12 @@ use super::slab::{CellBox, Slab};
 use super::turns::Turns;
 use super::{Finished, Journal};
 use crate::nodes::Expected;
+use crate::threads::on_threads;
 use crate::{Error, ErrorKind, Piece};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use swath_ioengine::{Engine, InterruptFlag, Medium, ObjectRef};
+use swath_ioengine::{Engine, Medium, ObjectRef};
 use swath_zarr_front::{Array, Elements, Group, Store, WriteMemory, WriteOptions};
 
 /// Messages that are read at once where files are remote: each waits for a round trip.
@@ -188,13 +189,7 @@ impl Work<'_> {
                 }
             }
         };
-        let flag = &InterruptFlag::of_thread();
-        std::thread::scope(|scope| {
-            for _ in 1..slabs {
-                scope.spawn(|| flag.followed(take));
-            }
-            take();
-        });
+        on_threads(slabs, take);
         match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
             None => Ok(failures.into_inner().unwrap_or_else(PoisonError::into_inner)),
@@ -233,7 +228,7 @@ impl Work<'_> {
         let options = WriteOptions { past_cache: true, ..WriteOptions::default() };
         let mut write = array.gathered_write(&options, std::mem::take(&mut memory.write))?;
         let mut failures = Vec::new();
-        let turn = turns.take();
+        let turn = turns.take()?;
         for band in slab.of.bands(variable, fields_at_once) {
             let shape = band.shape(group);
             let points = swath_ioengine::memory_len(group.points().unwrap_or(u64::MAX))?;
@@ -301,13 +296,7 @@ impl Work<'_> {
                 failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
             }
         };
-        let flag = &InterruptFlag::of_thread();
-        std::thread::scope(|scope| {
-            for _ in 1..fields_at_once.min(band.fields()) {
-                scope.spawn(|| flag.followed(take));
-            }
-            take();
-        });
+        on_threads(fields_at_once.min(band.fields()), take);
         match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
             // Another slab has ended the writing: this one is not to be stored.

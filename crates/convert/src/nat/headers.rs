@@ -1,6 +1,7 @@
 //! The headers of many files.
 
 use super::header::Header;
+use crate::threads::on_threads;
 use crate::{Error, ErrorKind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -30,12 +31,7 @@ impl Header {
                 *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(Header::read(engine, file));
             }
         };
-        std::thread::scope(|scope| {
-            for _ in 1..FILES_AT_ONCE.min(files.len()) {
-                scope.spawn(work);
-            }
-            work();
-        });
+        on_threads(FILES_AT_ONCE.min(files.len()), work);
         let found: Option<Vec<Result<Header, Error>>> =
             found.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
         // Only an interrupt leaves a file out.

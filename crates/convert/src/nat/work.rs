@@ -11,6 +11,7 @@ use super::layout::HRV_LINES;
 use super::line::Line;
 use super::pixel_layout::Cut;
 use super::write::{LineFailure, WriteOptions};
+use crate::threads::on_threads;
 use crate::{Damage, Error, ErrorKind, OnFailure};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -181,12 +182,7 @@ impl<'a> Work<'a> {
                 }
             }
         };
-        std::thread::scope(|scope| {
-            for _ in 1..self.threads() {
-                scope.spawn(take);
-            }
-            take();
-        });
+        on_threads(self.threads(), take);
         if let Some(error) = first_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }

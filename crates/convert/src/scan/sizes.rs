@@ -1,5 +1,6 @@
 //! How long files are.
 
+use crate::threads::on_threads;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use swath_ioengine::{Error, ErrorKind, Medium, ObjectRef};
@@ -23,12 +24,7 @@ pub(super) fn sizes(files: &[ObjectRef]) -> Vec<Result<u64, Error>> {
             *slot.lock().unwrap_or_else(PoisonError::into_inner) = size(file);
         }
     };
-    std::thread::scope(|scope| {
-        for _ in 1..files.len().min(REQUESTS_MAX) {
-            scope.spawn(ask);
-        }
-        ask();
-    });
+    on_threads(files.len().min(REQUESTS_MAX), ask);
     found.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
 }
 
