@@ -7,7 +7,7 @@ use super::elements::Elements;
 use super::object_locks::ObjectLocks;
 use super::options::WriteOptions;
 use super::shard_encoder::ShardLayout;
-use super::shard_parts::ShardParts;
+use super::shard_parts::{LaidOut, ShardParts};
 use super::stored_object::{delete, replace};
 use super::target::{BoxedObjects, Objects, Target, no_object, object_extents};
 use crate::{Array, Error, Selection};
@@ -20,7 +20,8 @@ use std::num::NonZeroUsize;
 /// in the processor's caches, and each shard is stored once, whole, at the end. In memory are the encoded bytes of the shards that
 /// parts have come of, and not their elements.
 ///
-/// Shards are put in place of what was there, and of what no part has come of they hold nothing. Where the array has no shards, each
+/// Shards are those of one write of all, byte by byte, in whatever order parts come. They are put in place of what was there, and of what
+/// no part has come of they hold nothing. Where the array has no shards, each
 /// part is written at once, as by [`Array::write_from`]. One that is dropped stores no shard.
 ///
 /// ```
@@ -140,12 +141,14 @@ impl GatheredWrite<'_> {
         self.options.check_interrupt()?;
         let array = self.array;
         let mut objects = Vec::new();
-        if let (Some(level), Some(encoder)) =
-            (self.array.inner.compiled.levels.first(), self.memory.encoders.first_mut())
+        let level = array.inner.compiled.levels.first();
+        if let (Some(layout), Some(level), Some(encoder)) =
+            (&self.layout, level, self.memory.encoders.first_mut())
         {
             for (coordinates, parts) in std::mem::take(&mut self.shards) {
-                let (shard, left) = parts.lay_out(level, &mut encoder.scratch)?;
-                self.memory.shards.extend(left.filter(|memory| memory.capacity() != 0));
+                let spare = self.memory.shards.pop().unwrap_or_default();
+                let LaidOut { shard, left } = parts.lay_out((layout, level), spare, &mut encoder.scratch)?;
+                self.memory.shards.extend(left.into_iter().filter(|memory| memory.capacity() != 0));
                 objects.push((array.inner.chunk_object(&coordinates), shard.map(Bytes::from)));
             }
         }

@@ -78,7 +78,7 @@ pub(super) fn empty_shard(compiled: &Compiled, scratch: &mut Scratch) -> Result<
 pub(super) struct Entries {
     pub(super) bytes: Vec<u8>,
     /// The number of an entry, where it starts in `bytes`, and how long it is.
-    places: Vec<(u64, usize, usize)>,
+    pub(super) places: Vec<(u64, usize, usize)>,
     /// How many of the bytes were copied as they were stored.
     copied: u64,
 }

@@ -6,6 +6,7 @@ use super::placed::{Entered, Entry, Placed};
 use super::shard_encoder::{Entries, Shard, ShardLayout, assemble, encode_entries, on_threads};
 use crate::Error;
 use crate::compiled::Level;
+use std::ops::Range;
 use swath_codecs::Scratch;
 use swath_ioengine::memory_len;
 
@@ -78,13 +79,74 @@ impl ShardParts {
         Ok(())
     }
 
-    /// The stored bytes of the shard, `None` where it holds nothing, and memory for others.
+    /// The stored bytes of the shard are those of one that is written at once, in whatever order its parts came. Where that was another
+    /// one than theirs, entries are moved to this `spare` memory.
     pub(super) fn lay_out(
         mut self,
-        level: &Level,
+        (layout, level): (&ShardLayout, &Level),
+        spare: Vec<u8>,
         scratch: &mut Scratch,
-    ) -> Result<(Option<Vec<u8>>, impl Iterator<Item = Vec<u8>> + use<>), Error> {
+    ) -> Result<LaidOut, Error> {
+        let mut left = Vec::new();
+        let entries = self.entries(layout, level)?;
+        if entries.is_sorted_by_key(|entry| entry.place) {
+            left.push(spare);
+        } else {
+            let mut ordered = Entries::within(spare);
+            for entry in sorted(entries) {
+                let run = self.runs.get(entry.run).map_or(&[][..], |run| &run.bytes);
+                let start = ordered.bytes.len();
+                ordered.bytes.extend_from_slice(run.get(entry.bytes).unwrap_or_default());
+                ordered.places.push((entry.number, start, ordered.bytes.len() - start));
+            }
+            let runs = std::mem::replace(&mut self.runs, vec![ordered]);
+            left.extend(runs.into_iter().map(|run| run.bytes));
+        }
         let shard = assemble(level, &mut self.runs, scratch)?;
-        Ok((shard, self.runs.into_iter().map(|run| run.bytes)))
+        left.extend(self.runs.into_iter().map(|run| run.bytes));
+        Ok(LaidOut { shard, left })
     }
+
+    /// The entries that are stored, in the order in which they lie in the runs.
+    fn entries(&self, layout: &ShardLayout, level: &Level) -> Result<Vec<StoredEntry>, Error> {
+        let (order, rank) = (layout.order(0).unwrap_or_default(), level.entries.len());
+        let mut places = vec![0; self.has_come.len()];
+        for place in 0..places.len() {
+            let coordinates = order.get(place * rank..(place + 1) * rank).unwrap_or_default();
+            if let Some(own) = places.get_mut(memory_len(level.entry_number(coordinates))?) {
+                *own = place;
+            }
+        }
+        let mut found = Vec::new();
+        for (run, entries) in self.runs.iter().enumerate() {
+            for (number, start, len) in &entries.places {
+                let place = places.get(memory_len(*number)?).copied().unwrap_or_default();
+                found.push(StoredEntry { place, number: *number, run, bytes: *start..start + len });
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// A shard that all parts have come of.
+pub(super) struct LaidOut {
+    /// Its stored bytes; `None` where it holds nothing.
+    pub(super) shard: Option<Vec<u8>>,
+    /// Memory that was not taken for them.
+    pub(super) left: Vec<Vec<u8>>,
+}
+
+/// An entry of a shard that is to be stored.
+struct StoredEntry {
+    /// Its place in the order of the shard.
+    place: usize,
+    number: u64,
+    /// The run that it lies in, and where there.
+    run: usize,
+    bytes: Range<usize>,
+}
+
+fn sorted(mut entries: Vec<StoredEntry>) -> Vec<StoredEntry> {
+    entries.sort_unstable_by_key(|entry| entry.place);
+    entries
 }

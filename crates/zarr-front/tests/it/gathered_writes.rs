@@ -3,7 +3,7 @@
 use crate::writing::{Dice, Oracle, create, seeds, store_of};
 use serde_json::Value;
 use std::num::NonZeroUsize;
-use swath_ioengine::{ByteRange, Engine, Medium, MemoryMedium, SimulatedConfig, SimulatedRemote};
+use swath_ioengine::{ByteRange, Engine, Entry, Medium, MemoryMedium, SimulatedConfig, SimulatedRemote};
 use swath_zarr_front::{
     Array, ArrayBuilder, AxisSelection, DataType, Elements, EmptyChunks, ErrorKind, IndexLocation, Selection,
     Store, WriteMemory, WriteOptions,
@@ -71,7 +71,37 @@ fn check_case(seed: u64, medium: &Medium, memory: WriteMemory) -> WriteMemory {
     let memory = write.store().unwrap();
     let read = array.read(&Selection::all()).unwrap();
     assert!(read.as_bytes() == oracle.bytes, "seed {seed}: {:?}", array.metadata().document());
+    if !is_sharded {
+        return memory;
+    }
+    let found = objects(medium, array.path());
+    let source = Elements::new(&oracle.bytes, array.shape(), element).unwrap();
+    remove(medium, &found);
+    array.write_from(&Selection::all(), &source, &options).unwrap();
+    assert!(objects(medium, array.path()) == found, "seed {seed}: other bytes than one write's");
     memory
+}
+
+/// What is stored of an array, but its metadata.
+fn objects(medium: &Medium, path: &str) -> Vec<(String, Vec<u8>)> {
+    let mut folders = vec![path.to_owned()];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in medium.list(&format!("{folder}/")).unwrap() {
+            let key = format!("{folder}/{}", entry.name());
+            match entry {
+                Entry::Object { .. } if entry.name().starts_with(['.', 'z']) => {}
+                Entry::Object { .. } => found.push((key.clone(), stored(medium, &key).unwrap())),
+                _ => folders.push(key.trim_end_matches('/').to_owned()),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn remove(medium: &Medium, objects: &[(String, Vec<u8>)]) {
+    objects.iter().for_each(|(key, _)| medium.delete(key).unwrap());
 }
 
 #[test]
@@ -118,19 +148,22 @@ fn row(number: u16) -> Vec<u8> {
 
 #[test]
 fn shards_are_those_of_a_write_of_all() {
-    for index in [IndexLocation::Start, IndexLocation::End] {
+    let orders = [[0, 1, 2, 3, 4, 5, 6], [6, 2, 0, 3, 5, 4, 1]];
+    for (index, order) in [IndexLocation::Start, IndexLocation::End]
+        .into_iter()
+        .zip(orders)
+        .chain([(IndexLocation::End, orders[0]), (IndexLocation::Start, orders[1])])
+    {
         let ((medium, array), (medium_of_all, array_of_all)) = (rows(index), rows(index));
         let mut write = array.gathered_write(&WriteOptions::default(), WriteMemory::default()).unwrap();
-        let mut all = Vec::new();
-        for number in 0..7 {
+        for number in order {
             let elements = row(number);
             write
                 .add(&number.to_string().parse().unwrap(), &Elements::new(&elements, &[3], 2).unwrap())
                 .unwrap();
-            all.extend(elements);
         }
         write.store().unwrap();
-        array_of_all.write(&Selection::all(), &all).unwrap();
+        array_of_all.write(&Selection::all(), &(0..7).flat_map(row).collect::<Vec<_>>()).unwrap();
         for key in ["a/c/0/0", "a/c/1/0"] {
             let found = stored(&medium, key);
             assert!(found.is_some() && found == stored(&medium_of_all, key), "{key}, index at the {index:?}");
