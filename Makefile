@@ -151,7 +151,7 @@ bench-rechunk: $(VENV)/.dev-requirements $(RECHUNK_PEERS:%=benches/rechunk/peers
 	cargo build --release --locked -p swath-cli
 	$(VENV_PYTHON) -m benches.rechunk $(BENCH_FLAGS)
 
-bench-converting: $(VENV)/.wheel $(VENV)/.dev-requirements ## time reads with work fused in, write docs/performance-converting.md
+bench-converting: $(VENV)/.wheel $(VENV)/.dev-requirements ## time reads with work fused in, write docs/performance-fused-reads.md
 	$(VENV_PYTHON) -m benches.converting $(BENCH_FLAGS)
 
 bench-hooks: $(VENV)/.wheel $(VENV)/.dev-requirements benches/peers/zarrs_python/.venv/.requirements ## race reads through zarr-python and xarray, write docs/performance-hooks.md

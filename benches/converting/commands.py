@@ -1,4 +1,4 @@
-"""The command line: it measures, and writes docs/performance-converting.md."""
+"""The command line: it measures, and writes docs/performance-fused-reads.md."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def main() -> None:
         "seconds": time.monotonic() - started,
         "times": TIMES,
     }
-    (settings.docs / "performance-converting.md").write_text(page(record, rows))
+    (settings.docs / "performance-fused-reads.md").write_text(page(record, rows))
     failed = [row["case"].name for row in rows if row["size"] <= 1 and TIMES_MAX < row["times"]]
     if failed:
         sys.exit(f"bench: slower than {TIMES_MAX:g} times the plain read: {', '.join(failed)}")
