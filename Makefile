@@ -46,6 +46,7 @@ test: test-rust test-python ## every Rust and Python test
 
 test-rust:
 	cargo test --locked --workspace --exclude swath-bindings-py --features swath-cli/icechunk
+	cargo test --locked -p swath-convert --lib # without its features, which others of the workspace turn on
 
 test-python: $(VENV)/.wheel $(VENV)/.dev-requirements
 	$(VENV_PYTHON) -m pytest
