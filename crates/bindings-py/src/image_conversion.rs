@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use swath::convert::nat::{
     Channel, CoefficientSet, Conversion, ConversionOptions, ConversionPlan as Images, Header, Journal,
-    LineFailure, PixelLayout, Quantity, WriteOptions, are_nat_names,
+    LineFailure, PixelLayout, Quantity, WriteOptions, are_nat_names, refuse_references,
 };
 use swath::convert::{DamageKind, Extents, OnFailure, Piece, PlannedFile, journal_document};
 use swath::ioengine::{Engine, ObjectRef, storage_len};
@@ -133,6 +133,13 @@ const UNIT: &str = "bands";
 #[pyo3(name = "_are_images", signature = (files))]
 pub(crate) fn are_images(py: Python<'_>, files: Vec<String>) -> PyResult<bool> {
     are_nat_names(&files).map_err(|failed| raised_by_conversion(py, &failed))
+}
+
+/// Refuse to list images of SEVIRI as references, by their names.
+#[pyfunction]
+#[pyo3(name = "_refuse_images", signature = (files))]
+pub(crate) fn refuse_images(py: Python<'_>, files: Vec<String>) -> PyResult<()> {
+    refuse_references(&files).map_err(|failed| raised_by_conversion(py, &failed))
 }
 
 /// Make the plan that JSON says, of fields or of images.

@@ -99,7 +99,7 @@ mod module {
     #[pymodule_export]
     use crate::group::Group;
     #[pymodule_export]
-    use crate::image_conversion::{ImagePlan, append_images, are_images, plan_of_json};
+    use crate::image_conversion::{ImagePlan, append_images, are_images, plan_of_json, refuse_images};
     #[pymodule_export]
     use crate::indexers::{BlockIndex, OIndex, VIndex};
     #[pymodule_export]

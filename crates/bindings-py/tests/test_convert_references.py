@@ -132,6 +132,10 @@ def test_what_makes_no_sense(tmp_path, files, ocean):
         swath.convert.references(files, relative=True)
     with pytest.raises(swath.InvalidError, match="one by one"):
         swath.convert.references([ocean, ocean])
+    for sources in ("image.nat", [files[0], "image.nat"]):
+        with pytest.raises(swath.InvalidError, match=r"wanted GRIB, HDF5 .*found a EUMETSAT \.nat") as raised:
+            swath.convert.references(sources)
+        assert "image.nat" in str(raised.value)
     with pytest.raises(swath.InvalidError, match="wanted files below"):
         (tmp_path / "below").mkdir()
         swath.convert.references(files, tmp_path / "below/a.json", relative=True)

@@ -9,6 +9,7 @@ use crate::verdict::Verdict;
 use anyhow::{Context, anyhow, bail};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use swath::convert::nat::refuse_references;
 use swath::convert::{Plan, PlanOptions, RECORD_SIZE, References, Source, is_hdf5_name, names_below};
 use swath::ioengine::storage_len;
 
@@ -39,6 +40,7 @@ pub(crate) struct ReferencesArguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &ReferencesArguments, out: &mut impl Write) -> anyhow::Result<Verdict> {
     let (target, files) = arguments.paths.split_last().context("wanted files and a target")?;
+    refuse_references(files)?;
     let (references, damages) = match files {
         _ if arguments.concat.is_some() => (of_joined(arguments, files)?, 0),
         [file] if hdf5::is_one(file, &Place::new(file, &arguments.url)?)? => (of_hdf5(arguments, file)?, 0),

@@ -1846,6 +1846,9 @@ def _append_images(
 def _are_images(files: list[str]) -> bool:
     """Say whether files are images of SEVIRI, by their names: all of them, or none."""
 
+def _refuse_images(files: list[str]) -> None:
+    """Refuse to list images of SEVIRI as references, by their names."""
+
 def _decode_grib(entry: str, message: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
     """Decode a chunk by a codec's metadata entry in JSON, into an array of one axis."""
 

@@ -126,3 +126,18 @@ fn netcdf_files_are_joined_along_a_dimension() {
     let alone = run(place, &["convert", "references", "1.nc", "2.nc", "c.json"]).error(1);
     assert!(alone.contains("--concat time"), "{alone}");
 }
+
+#[test]
+fn images_are_refused_by_name() {
+    let folder = files();
+    let place = folder.path();
+    put(place, "in/image.nat", b"no header");
+    for sources in
+        [&["in/image.nat"][..], &["in/a.grib2", "in/image.nat"], &["--concat", "time", "in/image.nat"]]
+    {
+        let told = run(place, &[&["convert", "references"], sources, &["set.json"]].concat()).error(1);
+        assert!(told.contains("in/image.nat: invalid: wanted GRIB, HDF5 or NetCDF-4 files"), "{told}");
+        assert!(told.contains("found a EUMETSAT .nat file"), "{told}");
+    }
+    assert!(!place.join("set.json").exists());
+}

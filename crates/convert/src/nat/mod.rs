@@ -44,7 +44,7 @@ pub use header::Header;
 pub use image::Image;
 pub use line::Line;
 pub use moment::Moment;
-pub use naming::are_nat_names;
+pub use naming::{are_nat_names, refuse_references};
 pub use pixel_layout::PixelLayout;
 pub use plan::{Region, RowSpans};
 pub use trailer::Scan;

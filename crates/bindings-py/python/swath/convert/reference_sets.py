@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any, overload
 
-from swath._swath import ReferenceSet, _are_hdf5
+from swath._swath import ReferenceSet, _are_hdf5, _refuse_images
 from swath.convert.fields import Scan, scan
 from swath.convert.files import Files, names_of, sources_of
 from swath.convert.plans import Damage
@@ -116,8 +116,8 @@ def references(
     Raises
     ------
     InvalidError
-        There are no files, several HDF5 files without `concat`, or some that cannot be joined; `relative`
-        without a target or of files elsewhere; a folder that is there already.
+        There are no files, .nat files, several HDF5 files without `concat`, or some that cannot be joined;
+        `relative` without a target or of files elsewhere; a folder that is there already.
     CorruptError
         The groups of an HDF5 file cannot be listed.
     UnsupportedError
@@ -162,6 +162,7 @@ def _listed(
 ) -> tuple[ReferenceSet, list[Damage]]:
     if not isinstance(files, Scan):
         names, sources = names_of(files), sources_of(storage_options)
+        _refuse_images(names)
         if concat is not None or _are_hdf5(names, *sources):
             return _of_hdf5(names, concat, *sources), []
         files = scan(names, storage_options=storage_options)
