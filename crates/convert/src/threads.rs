@@ -4,17 +4,19 @@ use std::sync::mpsc;
 use swath_ioengine::{InterruptFlag, Waited, wait_for};
 
 /// Works on so many threads, this one among them, and waits for all. What interrupts this thread's work interrupts all of them,
-/// also once its own share is done.
+/// also once its own share is done. They are fewer where the system has no more.
 pub(crate) fn on_threads(count: usize, work: impl Fn() + Sync) {
     let (flag, work) = (&InterruptFlag::of_thread(), &work);
     std::thread::scope(|scope| {
         let (ending, ended) = mpsc::channel::<()>();
         for _ in 1..count {
             let ending = ending.clone();
-            scope.spawn(move || {
+            let help = move || {
                 flag.followed(work);
                 drop(ending);
-            });
+            };
+            // With fewer threads it only takes longer.
+            let _ = std::thread::Builder::new().name("swath-convert".to_owned()).spawn_scoped(scope, help);
         }
         drop(ending);
         work();

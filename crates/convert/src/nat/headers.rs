@@ -34,8 +34,13 @@ impl Header {
         on_threads(FILES_AT_ONCE.min(files.len()), work);
         let found: Option<Vec<Result<Header, Error>>> =
             found.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
-        // Only an interrupt leaves a file out.
-        found.ok_or_else(|| Error::new(ErrorKind::Cancelled, "the reading of headers was interrupted"))
+        let is_cancelled = |header: &Result<Header, Error>| {
+            header.as_ref().is_err_and(|error| error.kind() == ErrorKind::Cancelled)
+        };
+        // Only an interrupt leaves a file out, or ends its reading.
+        found
+            .filter(|found| !found.iter().any(is_cancelled))
+            .ok_or_else(|| Error::new(ErrorKind::Cancelled, "the reading of headers was interrupted"))
     }
 }
 
