@@ -46,6 +46,7 @@ mod tests {
         let error = are_nat_names(&["a.nat", "b.grib"]).unwrap_err();
         assert_eq!(error.message(), "1 of 2 files are .nat files: convert them by themselves");
     }
+
     #[test]
     fn no_references_are_made_to_images() {
         assert!(refuse_references(&["a.grib", "b.nc"]).is_ok());
