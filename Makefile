@@ -79,7 +79,7 @@ test-zarr-full: $(ZARR_SUITE_VENV)/.wheel ## all of zarr-python's own tests, wit
 	scripts/zarr-suite $(ZARR_SUITE_VENV) all
 
 test-full: test test-zarr-full test-xarray fuzz-full ## every test, the random ones at length, zarr-python's whole suite, each fuzz target for FUZZ_FULL_SECONDS (60)
-	# Without its features, which others of the workspace turn on.
+# swath-convert without its features, which others of the workspace turn on.
 	cargo test --locked -p swath-convert --lib
 	SWATH_KILLS=200 cargo test --locked -p swath-zarr-front --all-features --test it killed_writers
 	SWATH_CASES=20000 $(VENV_PYTHON) -m pytest crates/bindings-py/tests/test_peers.py \
