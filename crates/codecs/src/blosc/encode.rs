@@ -48,10 +48,7 @@ pub(super) fn encode(
         let block_bytes = block_bytes(settings, source.len());
         let arranged = room(&mut contexts.block, source.len())?;
         for (block, arranged) in source.chunks(block_bytes).zip(arranged.chunks_mut(block_bytes)) {
-            match settings.shuffle {
-                1 => shuffle(settings.element_bytes, block, arranged),
-                _ => bitshuffle(settings.element_bytes, block, arranged),
-            }
+            arrange(settings, block, arranged);
         }
         ffi::compress(&Settings { shuffle: 0, ..*settings }, arranged, target).ok_or_else(refused)?;
         let stored = &mut target[start..];
@@ -68,6 +65,14 @@ pub(super) fn encode(
         target.truncate(start);
     }
     ffi::compress(settings, source, target).ok_or_else(refused)
+}
+
+/// Arranges a block that is shuffled by bytes or bits; both slices have one length.
+pub(super) fn arrange(settings: &Settings, block: &[u8], arranged: &mut [u8]) {
+    match settings.shuffle {
+        1 => shuffle(settings.element_bytes, block, arranged),
+        _ => bitshuffle(settings.element_bytes, block, arranged),
+    }
 }
 
 /// Whether blocks are arranged, by kernels that are here.

@@ -4,7 +4,7 @@
 //! The bytes are those that c-blosc comes to: `blosc_c` and `serial_blosc` of its blosc.c, for blocks that are one stream.
 
 use super::NAME;
-use super::arrange::{bitshuffle, shuffle};
+use super::encode::arrange;
 use super::ffi::Settings;
 use super::header::{HEADER_BYTES, zstd_header};
 use crate::error::Error;
@@ -43,12 +43,9 @@ pub(super) fn encode(
         set_number(target, start + HEADER_BYTES + number * NUMBER_BYTES, at);
         let block = match settings.shuffle {
             0 => block,
-            by => {
+            _ => {
                 let arranged = &mut arranged[..block.len()];
-                match by {
-                    1 => shuffle(settings.element_bytes, block, arranged),
-                    _ => bitshuffle(settings.element_bytes, block, arranged),
-                }
+                arrange(settings, block, arranged);
                 &*arranged
             }
         };
