@@ -41,7 +41,6 @@ mod piece;
 pub mod quantity;
 mod references;
 mod scan;
-mod threads;
 mod unpack;
 
 pub use assemble::{
@@ -66,3 +65,6 @@ pub use references::{LeftOut, RECORD_SIZE, References, is_parquet_name, names_be
 pub use scan::FieldTable;
 pub use scan::{Opened, ScanOptions, SideCars, open_each, record, scan, scan_all, scan_each};
 pub use unpack::{FieldBytes, Sample, read_field, unpack};
+
+/// The name of threads that help.
+const HELPER: &str = "swath-convert";

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 /// How often who waits asks, and looks at its deadline.
@@ -92,6 +92,29 @@ pub fn wait_for<T>(receiver: &Receiver<T>) -> Waited<T> {
     }
 }
 
+/// Works on so many threads at once: this one does its `own` share, the others, of this name, `help` by their number, from 1 on.
+/// They are fewer where the system has no more. What interrupts this thread interrupts all of them, also once its own share is
+/// done; it returns when all have ended.
+pub fn with_helpers(name: &str, count: usize, help: impl Fn(usize) + Sync, own: impl FnOnce()) {
+    let (flag, help) = (&InterruptFlag::of_thread(), &help);
+    std::thread::scope(|scope| {
+        let (ending, ended) = channel::<()>();
+        for number in 1..count {
+            let ending = ending.clone();
+            let work = move || {
+                flag.followed(|| help(number));
+                drop(ending);
+            };
+            // With fewer threads it only takes longer.
+            let _ = std::thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, work);
+        }
+        drop(ending);
+        own();
+        // Nothing is sent: this waits for the last one's end, and says so once if it shall be sooner.
+        let _: Waited<()> = wait_for(&ended);
+    });
+}
+
 fn current() -> Option<Interrupt> {
     OF_THREAD.with_borrow(Clone::clone)
 }
@@ -112,7 +135,7 @@ fn within<T>(interrupt: Interrupt, work: impl FnOnce() -> T) -> T {
 mod tests {
     use super::*;
     use std::cell::Cell;
-    use std::sync::mpsc::channel;
+    use std::sync::atomic::AtomicUsize;
 
     #[test]
     fn one_that_was_raised_stays_so_and_is_not_asked_again() {
@@ -170,5 +193,33 @@ mod tests {
             assert_eq!(wait_for(&receiver), Waited::Received(7));
             assert_eq!(wait_for(&receiver), Waited::Ended);
         });
+    }
+
+    #[test]
+    fn helpers_and_who_has_them_work_and_are_waited_for() {
+        for count in [0, 1, 4] {
+            let (done, numbers) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let help = |number| {
+                std::thread::sleep(Duration::from_millis(5));
+                numbers.fetch_add(number, Ordering::Relaxed);
+                done.fetch_add(1, Ordering::Relaxed);
+            };
+            with_helpers("helper", count, help, || help(0));
+            assert_eq!(
+                (done.into_inner(), numbers.into_inner()),
+                (count.max(1), count * count.saturating_sub(1) / 2)
+            );
+        }
+    }
+
+    /// This thread's share is done at once; the helper's waits until it is told to end.
+    #[test]
+    fn helpers_are_interrupted_once_who_has_them_has_done_its_share() {
+        let wait = |_| {
+            while !is_interrupted() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        interruptible(Rc::new(|| true), || with_helpers("helper", 2, wait, || {}));
     }
 }

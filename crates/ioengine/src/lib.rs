@@ -98,7 +98,7 @@ pub use error::{Error, ErrorKind};
 pub use fork::generation as fork_generation;
 pub use freshness::Freshness;
 pub use identity::{FileIdentity, Identity};
-pub use interrupt::{InterruptFlag, Waited, interruptible, is_interrupted, wait_for};
+pub use interrupt::{InterruptFlag, Waited, interruptible, is_interrupted, wait_for, with_helpers};
 pub use limits::Limits;
 #[cfg(feature = "cache")]
 pub use media::cache::{CacheConfig, CacheStats, CacheTier, cache_bytes};

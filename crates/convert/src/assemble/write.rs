@@ -7,13 +7,13 @@ use super::rounding;
 use super::slab::{CellBox, Slab};
 use super::turns::Turns;
 use super::{Finished, Journal};
+use crate::HELPER;
 use crate::nodes::Expected;
-use crate::threads::on_threads;
 use crate::{Error, ErrorKind, Piece};
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use swath_ioengine::{Engine, Medium, ObjectRef};
+use swath_ioengine::{Engine, Medium, ObjectRef, with_helpers};
 use swath_zarr_front::{Array, Elements, Group, Store, WriteMemory, WriteOptions};
 
 /// Messages that are read at once where files are remote: each waits for a round trip.
@@ -189,7 +189,7 @@ impl Work<'_> {
                 }
             }
         };
-        on_threads(slabs, take);
+        with_helpers(HELPER, slabs, |_| take(), take);
         match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
             None => Ok(failures.into_inner().unwrap_or_else(PoisonError::into_inner)),
@@ -296,7 +296,7 @@ impl Work<'_> {
                 failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
             }
         };
-        on_threads(fields_at_once.min(band.fields()), take);
+        with_helpers(HELPER, fields_at_once.min(band.fields()), |_| take(), take);
         match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
             // Another slab has ended the writing: this one is not to be stored.

@@ -1,11 +1,11 @@
 //! The headers of many files.
 
 use super::header::Header;
-use crate::threads::on_threads;
+use crate::HELPER;
 use crate::{Error, ErrorKind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use swath_ioengine::{Engine, ObjectRef};
+use swath_ioengine::{Engine, ObjectRef, with_helpers};
 
 /// Files whose headers are read at once: each takes five reads that wait for one another, so that far ones mostly wait.
 const FILES_AT_ONCE: usize = 16;
@@ -31,7 +31,7 @@ impl Header {
                 *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(Header::read(engine, file));
             }
         };
-        on_threads(FILES_AT_ONCE.min(files.len()), work);
+        with_helpers(HELPER, FILES_AT_ONCE.min(files.len()), |_| work(), work);
         let found: Option<Vec<Result<Header, Error>>> =
             found.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
         let is_cancelled = |header: &Result<Header, Error>| {

@@ -11,12 +11,12 @@ use super::layout::HRV_LINES;
 use super::line::Line;
 use super::pixel_layout::Cut;
 use super::write::{LineFailure, WriteOptions};
-use crate::threads::on_threads;
+use crate::HELPER;
 use crate::{Damage, Error, ErrorKind, OnFailure};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use swath_ioengine::{Engine, ObjectRef, RunOptions, memory_len, storage_len};
+use swath_ioengine::{Engine, ObjectRef, RunOptions, memory_len, storage_len, with_helpers};
 use swath_zarr_front::{Array, AxisSelection, Selection};
 
 /// What counts of one file are, by channel.
@@ -182,7 +182,7 @@ impl<'a> Work<'a> {
                 }
             }
         };
-        on_threads(self.threads(), take);
+        with_helpers(HELPER, self.threads(), |_| take(), take);
         if let Some(error) = first_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }

@@ -1,9 +1,9 @@
 //! How long files are.
 
-use crate::threads::on_threads;
+use crate::HELPER;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use swath_ioengine::{Error, ErrorKind, Medium, ObjectRef};
+use swath_ioengine::{Error, ErrorKind, Medium, ObjectRef, with_helpers};
 
 /// Requests at once. Each waits for one round trip, and most of what is scanned is local.
 const REQUESTS_MAX: usize = 32;
@@ -24,7 +24,7 @@ pub(super) fn sizes(files: &[ObjectRef]) -> Vec<Result<u64, Error>> {
             *slot.lock().unwrap_or_else(PoisonError::into_inner) = size(file);
         }
     };
-    on_threads(files.len().min(REQUESTS_MAX), ask);
+    with_helpers(HELPER, files.len().min(REQUESTS_MAX), |_| ask(), ask);
     found.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
 }
 

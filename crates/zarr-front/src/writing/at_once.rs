@@ -3,8 +3,8 @@
 use crate::Error;
 use crate::store::Store;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
-use swath_ioengine::{InterruptFlag, Waited, wait_for};
+use std::sync::{Mutex, PoisonError};
+use swath_ioengine::with_helpers;
 
 /// Requests to a remote store that are under way at once.
 const REMOTE_REQUESTS: usize = 32;
@@ -27,28 +27,6 @@ pub(super) fn each_at_once<T: Sync>(
             }
         }
     };
-    on_threads(REMOTE_REQUESTS.min(items.len()), |_| run(), run);
+    with_helpers("swath-write", REMOTE_REQUESTS.min(items.len()), |_| run(), run);
     error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
-}
-
-/// Works on so many threads at once: this one does its `own` share, the others `help` by their number, from 1 on. They are fewer
-/// where the system has no more. What interrupts this thread interrupts all of them, also once its own share is done.
-pub(super) fn on_threads(count: usize, help: impl Fn(usize) + Sync, own: impl FnOnce()) {
-    let (flag, help) = (&InterruptFlag::of_thread(), &help);
-    std::thread::scope(|scope| {
-        let (ending, ended) = mpsc::channel::<()>();
-        for number in 1..count {
-            let ending = ending.clone();
-            let work = move || {
-                flag.followed(|| help(number));
-                drop(ending);
-            };
-            // With fewer threads it only takes longer.
-            let _ = std::thread::Builder::new().name("swath-write".to_owned()).spawn_scoped(scope, work);
-        }
-        drop(ending);
-        own();
-        // Nothing is sent: this waits for the last one's end, and says so once if it shall be sooner.
-        let _: Waited<()> = wait_for(&ended);
-    });
 }

@@ -1,6 +1,5 @@
 //! Writing a selection: object by object, encoded on several threads.
 
-use super::at_once::on_threads;
 use super::chunk_encoder::{ChunkEncoder, EncoderMemory, Subject};
 use super::chunk_form::ChunkForm;
 use super::contention::{TRIES_MAX, pause};
@@ -16,7 +15,7 @@ use crate::{Array, Error, ErrorKind, Selection};
 use bytes::Bytes;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use swath_ioengine::{Engine, ObjectRef, storage_len};
+use swath_ioengine::{Engine, ObjectRef, storage_len, with_helpers};
 
 impl Array {
     /// Writes `data` to what a selection selects: elements in C order and native byte order, exactly as many as it selects.
@@ -159,7 +158,7 @@ impl<'a> Write<'a> {
         }
         let threads = self.threads();
         let help = |number| self.work(number, threads.each, &WriteOptions::default());
-        on_threads(threads.objects, help, || self.work(0, threads.each, options));
+        with_helpers("swath-write", threads.objects, help, || self.work(0, threads.each, options));
         match self.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
             None => Ok(()),
