@@ -2,7 +2,8 @@
 
 use crate::compiled::Compiled;
 use crate::metadata::{ArrayCodecs, ArrayMetadata};
-use crate::{DataType, Error, ErrorKind};
+use crate::threads::on_a_thread_each;
+use crate::{DataType, Error};
 use swath_codecs::{Chain, Codec, Scratch};
 use swath_ioengine::Engine;
 
@@ -92,7 +93,7 @@ impl ChunkCodec {
         }
         let each = run_len(chunks.len(), target.len());
         let runs = chunks.chunks(each).zip(target.chunks_mut(each.saturating_mul(len)));
-        let done = on_threads(runs.enumerate(), |(number, (chunks, target))| {
+        let done = on_a_thread_each(THREAD, runs.enumerate(), |(number, (chunks, target))| {
             let mut scratch = Scratch::default();
             let pieces = chunks.iter().zip(target.chunks_exact_mut(len));
             for (at, (chunk, piece)) in pieces.enumerate() {
@@ -112,7 +113,7 @@ impl ChunkCodec {
     /// `Invalid` for a chunk of another length; `Unsupported` where a codec only decodes; and those of the codecs.
     pub fn encode_many(&self, chunks: &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> {
         let each = run_len(chunks.len(), self.chain.decoded_len().saturating_mul(chunks.len()));
-        let runs = on_threads(chunks.chunks(each).enumerate(), |(number, chunks)| {
+        let runs = on_a_thread_each(THREAD, chunks.chunks(each).enumerate(), |(number, chunks)| {
             let mut scratch = Scratch::default();
             let mut encoded = Vec::with_capacity(chunks.len());
             for (at, chunk) in chunks.iter().enumerate() {
@@ -132,6 +133,9 @@ impl ChunkCodec {
     }
 }
 
+/// The name of threads that decode and encode.
+const THREAD: &str = "swath-chunks";
+
 /// Bytes of decoded chunks for which another thread pays, at least: starting one takes about as long as decoding so many.
 const THREAD_BYTES_MIN: usize = 256 << 10;
 
@@ -141,32 +145,6 @@ fn run_len(chunks: usize, bytes: usize) -> usize {
     chunks.div_ceil(threads).max(1)
 }
 
-/// Runs each piece of work, the first one on this thread and each other on one of its own.
-fn on_threads<W: Send, T: Send>(
-    mut works: impl Iterator<Item = W>,
-    run: impl Fn(W) -> Result<T, Error> + Sync,
-) -> Result<Vec<T>, Error> {
-    let Some(first) = works.next() else { return Ok(Vec::new()) };
-    let run = &run;
-    std::thread::scope(|scope| {
-        let started: Vec<_> = works
-            .map(|work| {
-                let builder = std::thread::Builder::new().name("swath-chunks".to_owned());
-                builder.spawn_scoped(scope, move || run(work))
-            })
-            .collect();
-        let mut done = vec![run(first)];
-        for thread in started {
-            done.push(match thread.map(std::thread::ScopedJoinHandle::join) {
-                Ok(Ok(result)) => result,
-                Ok(Err(panic)) => std::panic::resume_unwind(panic),
-                Err(error) => Err(Error::new(ErrorKind::Io, format!("no thread for chunks: {error}"))),
-            });
-        }
-        done.into_iter().collect()
-    })
-}
-
 fn named(error: Error, number: usize) -> Error {
     error.with_object(&format!("chunk {number} of those given"))
 }
@@ -174,6 +152,7 @@ fn named(error: Error, number: usize) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
 
     fn codec(codecs: &str, extent: usize) -> ChunkCodec {
         let document = format!(

@@ -59,6 +59,7 @@ mod stored_keys;
 mod stored_size;
 mod stretches;
 mod strided_copy;
+mod threads;
 mod validation;
 mod variable;
 mod whole_shards;

@@ -12,11 +12,11 @@
 //! In a shard, inner chunks that nothing is written to are copied as they are stored, at every level of nesting. The shard
 //! is then laid out anew: its inner chunks in Morton order, without gaps, as zarr-python lays them.
 //!
-//! Whoever has a shard's elements one after the other gathers them (`gathered_write.rs`): parts are encoded as they come, and shards
-//! stored whole, without a look at what was there.
-//!
 //! Metadata documents are changed in the same way. An array's shape is changed by one at a time, from the look at the old one
 //! to the new one: in one process, and of a local directory in several (`shape_lock.rs`).
+//!
+//! Whoever has a shard's elements one after the other gathers them (`gathered_write.rs`): parts are encoded as they come, and shards
+//! stored whole, without a look at what was there. Its threads are as many as it asks for; what its shards are encoded to is in memory.
 //!
 //! What is *not* safe: two processes that append to, or resize, one array of a store behind a network; several processes that
 //! write parts of one object of a store without conditional writes, where the last writer counts; and the same on file

@@ -6,6 +6,7 @@ use super::placed::{Entered, Entry, Placed};
 use crate::compiled::{Compiled, Level};
 use crate::metadata::IndexLocation;
 use crate::shard_index::{MISSING, ShardIndex, index_within};
+use crate::threads::on_a_thread_each;
 use crate::{Error, ErrorKind};
 use swath_codecs::Scratch;
 use swath_ioengine::{memory_len, storage_len};
@@ -74,6 +75,14 @@ pub(super) fn empty_shard(compiled: &Compiled, scratch: &mut Scratch) -> Result<
     laid_out(level, &mut [], scratch)
 }
 
+#[cold]
+pub(super) fn no_encoder() -> Error {
+    Error::new(ErrorKind::Internal, "a shard without an encoder")
+}
+
+/// The name of threads that encode some of a shard.
+pub(super) const THREAD: &str = "swath-write";
+
 /// Some entries of a shard, one behind the other.
 pub(super) struct Entries {
     pub(super) bytes: Vec<u8>,
@@ -111,9 +120,7 @@ pub(super) fn encode_shard(
     shard: &Shard<'_>,
 ) -> Result<Option<Vec<u8>>, Error> {
     let threads = encoders.len();
-    let Some(first) = encoders.first_mut() else {
-        return Err(Error::new(ErrorKind::Internal, "a shard without an encoder"));
-    };
+    let first = encoders.first_mut().ok_or_else(no_encoder)?;
     let Subject { compiled, picks, .. } = first.subject;
     let Some((level, order)) = compiled.levels.get(shard.depth).zip(layout.order(shard.depth)) else {
         return Err(Error::new(ErrorKind::Internal, "a shard without a level"));
@@ -123,45 +130,18 @@ pub(super) fn encode_shard(
     let entered = Entered::new(shard.placed, level, compiled, picks);
     let count = memory_len(level.entry_count)?;
     let each = count.div_ceil(threads).max(1);
-    let mut runs = on_threads(encoders, |encoder, number| {
+    let mut runs = on_a_thread_each(THREAD, encoders.iter_mut().enumerate(), |(number, encoder)| {
         let places = (number * each).min(count)..((number + 1) * each).min(count);
         let mut found = Entries::within(encoder.spare());
         encode_entries(layout, encoder, (shard, &entered), index.as_ref(), (order, places), &mut found)?;
         Ok(found)
     })?;
-    let Some(first) = encoders.first_mut() else { return Ok(None) };
-    let assembled = assemble(level, &mut runs, &mut first.memory.scratch);
+    let scratch = encoders.first_mut().map(|first| &mut first.memory.scratch).ok_or_else(no_encoder)?;
+    let assembled = assemble(level, &mut runs, scratch);
     for (encoder, run) in encoders.iter_mut().zip(runs) {
         encoder.reuse_part(run.bytes);
     }
     assembled
-}
-
-/// Does work with each of these, the first on this thread and the others on threads of their own: what all came to, in their order.
-pub(super) fn on_threads<W: Send, T: Send>(
-    workers: &mut [W],
-    work: impl Fn(&mut W, usize) -> Result<T, Error> + Sync,
-) -> Result<Vec<T>, Error> {
-    let Some((first, others)) = workers.split_first_mut() else { return Ok(Vec::new()) };
-    std::thread::scope(|scope| {
-        let mut running = Vec::with_capacity(others.len());
-        let mut found = Vec::with_capacity(others.len() + 1);
-        for (number, worker) in (1..).zip(others) {
-            let work = &work;
-            let help = move || work(worker, number);
-            running
-                .push(std::thread::Builder::new().name("swath-write".to_owned()).spawn_scoped(scope, help));
-        }
-        found.push(work(first, 0));
-        for started in running {
-            found.push(match started.map(std::thread::ScopedJoinHandle::join) {
-                Ok(Ok(result)) => result,
-                Ok(Err(panic)) => std::panic::resume_unwind(panic),
-                Err(error) => Err(Error::new(ErrorKind::Io, format!("no thread to encode on: {error}"))),
-            });
-        }
-        found.into_iter().collect()
-    })
 }
 
 /// The index of a stored shard.

@@ -3,9 +3,11 @@
 use super::axis_part::AxisPart;
 use super::chunk_encoder::ChunkEncoder;
 use super::placed::{Entered, Entry, Placed};
-use super::shard_encoder::{Entries, Shard, ShardLayout, assemble, encode_entries, on_threads};
+use super::shard_encoder::{Entries, Shard, ShardLayout, THREAD, assemble, encode_entries, no_encoder};
+use super::target::no_object;
 use crate::Error;
 use crate::compiled::Level;
+use crate::threads::on_a_thread_each;
 use std::ops::Range;
 use swath_codecs::Scratch;
 use swath_ioengine::memory_len;
@@ -38,9 +40,8 @@ impl ShardParts {
         parts: &[AxisPart<'_>],
         valid: &[u64],
     ) -> Result<(), Error> {
-        let Some(first) = encoders.first() else { return Ok(()) };
-        let compiled = first.subject.compiled;
-        let Some((level, order)) = compiled.levels.first().zip(layout.order(0)) else { return Ok(()) };
+        let compiled = encoders.first().ok_or_else(no_encoder)?.subject.compiled;
+        let (level, order) = compiled.levels.first().zip(layout.order(0)).ok_or_else(no_object)?;
         let extents = level.entry_shape(&compiled.chunk_shape);
         let shard = Shard { depth: 0, placed: Placed::Box(parts), stored: None };
         let entered = Entered::Box(parts);
@@ -72,7 +73,7 @@ impl ShardParts {
         let each = places.len().div_ceil(encoders.len()).max(1);
         let shares = places.chunks(each);
         let workers = encoders.iter_mut().zip(&mut self.runs).zip(shares);
-        on_threads(&mut workers.collect::<Vec<_>>(), |((encoder, run), share), _| {
+        on_a_thread_each(THREAD, workers, |((encoder, run), share)| {
             let places = share.iter().map(|(place, _)| *place);
             encode_entries(layout, encoder, (&shard, &entered), None, (order, places), run)
         })?;
@@ -88,12 +89,13 @@ impl ShardParts {
         scratch: &mut Scratch,
     ) -> Result<LaidOut, Error> {
         let mut left = Vec::new();
-        let entries = self.entries(layout, level)?;
+        let mut entries = self.entries(layout, level)?;
         if entries.is_sorted_by_key(|entry| entry.place) {
             left.push(spare);
         } else {
+            entries.sort_unstable_by_key(|entry| entry.place);
             let mut ordered = Entries::within(spare);
-            for entry in sorted(entries) {
+            for entry in entries {
                 let run = self.runs.get(entry.run).map_or(&[][..], |run| &run.bytes);
                 let start = ordered.bytes.len();
                 ordered.bytes.extend_from_slice(run.get(entry.bytes).unwrap_or_default());
@@ -144,9 +146,4 @@ struct StoredEntry {
     /// The run that it lies in, and where there.
     run: usize,
     bytes: Range<usize>,
-}
-
-fn sorted(mut entries: Vec<StoredEntry>) -> Vec<StoredEntry> {
-    entries.sort_unstable_by_key(|entry| entry.place);
-    entries
 }
