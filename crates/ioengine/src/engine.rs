@@ -98,6 +98,9 @@ pub struct RunOptions<'a> {
     pub deadline: Option<Instant>,
     /// Called about every 50 ms on the waiting thread; `true` cancels the batch, as [`interruptible`](crate::interruptible) does.
     pub interrupt: Option<&'a dyn Fn() -> bool>,
+    /// For this batch in place of [`Limits::inline_bytes_max`](crate::Limits::inline_bytes_max), for a caller that has a thread for each processor
+    /// itself: what its thread decodes is then in the caches of the processor that uses it. Only [`Engine::run`] has a calling thread.
+    pub inline_bytes_max: Option<u64>,
 }
 
 impl Engine {
@@ -173,7 +176,10 @@ impl Engine {
     pub fn run(&self, batch: &dyn Batch, options: &RunOptions<'_>) -> Result<(), Error> {
         self.0.shared.check_process()?;
         self.0.shared.check_thread()?;
-        let small = self.is_small(batch);
+        let limits = &self.config().limits;
+        let inline_bytes_max = options.inline_bytes_max.unwrap_or(limits.inline_bytes_max);
+        let estimate = batch.estimate();
+        let small = estimate.reads <= limits.inline_reads_max && estimate.bytes <= inline_bytes_max;
         let windows = batch.window_count();
         // Lanes use the batch until its state has finished; a panic on the way there must not return to its owner.
         let abort = AbortOnPanic;
@@ -188,7 +194,7 @@ impl Engine {
             state.end_early(Error::new(ErrorKind::Cancelled, "the batch was interrupted"));
         }
         if small {
-            self.run_inline(&state);
+            self.run_inline(&state, inline_bytes_max);
         } else {
             self.give_to_lanes(&state, state.window_count());
         }
@@ -246,19 +252,13 @@ impl Engine {
         made
     }
 
-    fn is_small(&self, batch: &dyn Batch) -> bool {
-        let limits = &self.config().limits;
-        let estimate = batch.estimate();
-        estimate.reads <= limits.inline_reads_max && estimate.bytes <= limits.inline_bytes_max
-    }
-
-    fn run_inline(&self, state: &Arc<BatchState>) {
+    fn run_inline(&self, state: &Arc<BatchState>, bytes_max: u64) {
         let shared = &self.0.shared;
         let pooled = lock(&shared.inline_lanes).pop();
         let Ok(mut lane) = pooled.map_or_else(|| Lane::inline(Arc::clone(shared)), Ok) else {
             return self.give_to_lanes(state, state.window_count());
         };
-        lane.run_inline(state);
+        lane.run_inline(state, bytes_max);
         lock(&shared.inline_lanes).push(lane);
     }
 

@@ -35,6 +35,7 @@ impl<'a> ReadOptions<'a> {
             priority: self.priority,
             deadline: self.deadline,
             interrupt: self.interrupt,
+            inline_bytes_max: None,
         }
     }
 }

@@ -175,11 +175,11 @@ impl Lane {
         Lane::new(shared, Site::Inline).map(Box::new)
     }
 
-    /// Runs as much of a batch as needs no waiting; the rest is handed to the lanes.
-    pub(crate) fn run_inline(&mut self, state: &Arc<BatchState>) {
+    /// Runs as much of a batch as needs no waiting, up to so many bytes; the rest is handed to the lanes.
+    pub(crate) fn run_inline(&mut self, state: &Arc<BatchState>, bytes_max: u64) {
         let abort = AbortOnPanic;
-        let limits = &self.shared.config.limits;
-        self.inline_allowance = Allowance { reads: limits.inline_reads_max, bytes: limits.inline_bytes_max };
+        self.inline_allowance =
+            Allowance { reads: self.shared.config.limits.inline_reads_max, bytes: bytes_max };
         self.counters.inline_batches.add(1);
         self.candidates.push(Candidate::new(state));
         loop {

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 use swath_ioengine::{
     Batch, Control, Cursor, Engine, EngineConfig, ErrorKind, LaneContext, Limits, MemoryMedium, ObjectRef,
-    PlanContext, Planned, Resume, RunOptions, SimulatedConfig, SimulatedRemote, Token, Window,
+    PlanContext, Planned, RangeRead, Resume, RunOptions, SimulatedConfig, SimulatedRemote, Token, Window,
 };
 
 fn lanes(lanes: usize) -> Engine {
@@ -82,6 +82,31 @@ fn lanes_start_with_their_first_batch_and_end_with_the_engine() {
 
 #[derive(Default)]
 struct Witness(Mutex<Option<Arc<()>>>);
+
+#[test]
+fn a_batch_says_up_to_how_many_bytes_it_runs_on_its_caller() {
+    within_a_minute(|| {
+        let (engine, memory) = (Engine::new(EngineConfig::default()), MemoryMedium::new());
+        memory.put("a", noise(1, 3 << 20));
+        let range = RangeRead { object: 0, range: bounded(0, 1 << 20) };
+        let ran_on = |inline_bytes_max| {
+            let found = Mutex::new(None);
+            let sink = |_: usize, read: Result<&[u8], _>| {
+                *found.lock().unwrap() = Some((read.unwrap().len(), std::thread::current().id()));
+            };
+            let options = RunOptions { inline_bytes_max, ..RunOptions::default() };
+            let reads = std::slice::from_ref(&range);
+            engine.read_ranges(&[memory.object("a")], reads, sink, &options).unwrap();
+            let (len, thread) = found.into_inner().unwrap().unwrap();
+            assert_eq!(len, 1 << 20);
+            thread
+        };
+        let own = std::thread::current().id();
+        assert_ne!(ran_on(None), own);
+        assert_eq!(ran_on(Some(1 << 20)), own);
+        assert_ne!(ran_on(Some((1 << 20) - 1)), own);
+    });
+}
 
 #[test]
 fn an_engine_that_ran_inline_is_freed() {
