@@ -5,7 +5,7 @@ use crate::blocks::Blocks;
 use crate::driver::{DriverSite, LocalDriver};
 use crate::remote::{FetchRequest, Reply};
 use crate::resident::Resident;
-use crate::writing::note_write;
+use crate::writing::{joined, note_write};
 use crate::{ByteRange, CostModel, Error, ErrorKind, Identity, PutCondition, RemoteStats};
 use bytes::Bytes;
 use std::any::Any;
@@ -95,8 +95,10 @@ impl Medium {
         written
     }
 
-    /// As [`put`](Medium::put), for much data that nobody reads soon: local files of a mebibyte and more are written past the page
-    /// cache (O_DIRECT) where the file system can do that and the medium's [`FileAccess`](crate::FileAccess) is `Probe` or `Direct`.
+    /// As [`put`](Medium::put), of pieces one behind the other, for much data that nobody reads soon: local files of a mebibyte and more
+    /// are written past the page cache (O_DIRECT) where the file system can do that and the medium's
+    /// [`FileAccess`](crate::FileAccess) is `Probe` or `Direct`. A device takes the first piece from where it lies if that is the start of a page
+    /// (4096 bytes); all else is copied first.
     ///
     /// # Errors
     ///
@@ -104,11 +106,11 @@ impl Medium {
     pub fn put_past_cache(
         &self,
         key: &str,
-        bytes: Bytes,
+        pieces: &[Bytes],
         condition: &PutCondition,
     ) -> Result<Option<Identity>, Error> {
-        let Medium::Local(medium) = self else { return self.put(key, bytes, condition) };
-        let written = medium.put_past_cache(key, bytes, condition);
+        let Medium::Local(medium) = self else { return self.put(key, joined(pieces), condition) };
+        let written = medium.put_past_cache(key, pieces, condition);
         note_write();
         written
     }
@@ -281,10 +283,10 @@ pub trait LocalMedium: Send + Sync {
     fn put_past_cache(
         &self,
         key: &str,
-        bytes: Bytes,
+        pieces: &[Bytes],
         condition: &PutCondition,
     ) -> Result<Option<Identity>, Error> {
-        self.put(key, bytes, condition)
+        self.put(key, joined(pieces), condition)
     }
     /// See [`Medium::delete`].
     fn delete(&self, key: &str) -> Result<(), Error>;

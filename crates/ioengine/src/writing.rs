@@ -1,6 +1,7 @@
 //! Writing whole objects.
 
 use crate::{Error, ErrorKind, Identity};
+use bytes::Bytes;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Writes and removals through [`Medium`](crate::Medium) in this process so far.
@@ -15,6 +16,14 @@ pub fn writes() -> u64 {
 /// Notes that something was written or removed, or may have been.
 pub(crate) fn note_write() {
     WRITES.fetch_add(1, Ordering::Release);
+}
+
+/// Pieces one behind the other; one alone is not copied.
+pub(crate) fn joined(pieces: &[Bytes]) -> Bytes {
+    match pieces {
+        [one] => one.clone(),
+        pieces => pieces.concat().into(),
+    }
 }
 
 /// When an object may be written.

@@ -80,10 +80,13 @@ fn files_are_written_with_their_folders_and_removed() {
 fn what_goes_past_the_page_cache_is_put_as_all_else() {
     let folder = Folder::new();
     let past = |bytes: &[u8], condition: &PutCondition| {
-        let written = folder.medium.put_past_cache("a/large", Bytes::copy_from_slice(bytes), condition);
+        let (first, second) = bytes.split_at(bytes.len() / 3);
+        let pieces = [Bytes::copy_from_slice(first), Bytes::copy_from_slice(second)];
+        let written = folder.medium.put_past_cache("a/large", &pieces, condition);
         written.map(Option::unwrap).map_err(|error| error.kind())
     };
-    let (first, second) = (vec![1; (5 << 20) + 123], vec![2; 3 << 20]);
+    let bytes = |len: usize| (0..=250u8).cycle().take(len).collect::<Vec<_>>();
+    let (first, second) = (bytes((5 << 20) + 123), bytes(3 << 20));
     let version = past(&first, &PutCondition::Absent).unwrap();
     assert!(folder.on_disk("a/large") == first);
     assert_eq!(past(&second, &PutCondition::Absent), Err(ErrorKind::Changed));

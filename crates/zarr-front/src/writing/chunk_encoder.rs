@@ -6,6 +6,7 @@ use super::elements::Spread;
 use super::listed_part::Pick;
 use super::options::EmptyChunks;
 use super::placed::Placed;
+use super::stored_object::memory_of;
 use crate::compiled::Compiled;
 use crate::metadata::{ArrayMetadata, ZarrFormat};
 use crate::strided_copy::{CopyAxis, copy_box, is_repeated, repeat};
@@ -140,8 +141,8 @@ impl<'a> ChunkEncoder<'a> {
 
     /// Takes back the memory of an object that was written, unless the store has kept it.
     pub(super) fn reuse(&mut self, object: Bytes) {
-        if object.is_unique() {
-            self.reuse_part(Vec::from(object));
+        if let Some(memory) = memory_of(object) {
+            self.reuse_part(memory);
         }
     }
 

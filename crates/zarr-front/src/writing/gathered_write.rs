@@ -1,17 +1,19 @@
 //! Writes whose elements come part by part, and whose objects are stored once.
 
 use super::at_once::each_at_once;
+use super::axis_grid::AxisGrid;
 use super::chunk_encoder::{ChunkEncoder, EncoderMemory, Subject};
 use super::chunk_form::ChunkForm;
 use super::elements::Elements;
+use super::morton::morton_code;
 use super::object_locks::ObjectLocks;
 use super::options::WriteOptions;
 use super::shard_encoder::ShardLayout;
-use super::shard_parts::{LaidOut, ShardParts};
-use super::stored_object::{delete, replace};
+use super::shard_parts::ShardParts;
+use super::stored_object::{delete, put_pieces};
 use super::target::{BoxedObjects, Objects, Target, no_object, object_extents};
+use crate::array::ArrayInner;
 use crate::{Array, Error, Selection};
-use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::num::NonZeroUsize;
@@ -62,8 +64,14 @@ impl WriteMemory {
     /// That of writes which encode each part on so many threads, the calling one among them.
     #[must_use]
     pub fn of_threads(threads: NonZeroUsize) -> WriteMemory {
-        let encoders = (0..threads.get()).map(|_| EncoderMemory::default()).collect();
-        WriteMemory { encoders, shards: Vec::new() }
+        WriteMemory { encoders: Vec::new(), shards: Vec::new() }.with_threads(threads)
+    }
+
+    /// The same, for writes which encode each part on so many threads.
+    #[must_use]
+    pub fn with_threads(mut self, threads: NonZeroUsize) -> WriteMemory {
+        self.encoders.resize_with(threads.get(), EncoderMemory::default);
+        self
     }
 }
 
@@ -131,6 +139,25 @@ impl GatheredWrite<'_> {
         added.map_err(|error| array.store().named(error))
     }
 
+    /// The place in its shard of the inner chunk that an element of these coordinates lies in. It grows with the place, and is no number of
+    /// chunks. A shard whose parts come sorted by it, on one thread, lies in memory as it is stored, if its index is at the end; of any other
+    /// the encoded bytes are copied once more. `None` where the array has no shards, or other axes.
+    pub fn place_in_shard(&self, element: &[u64]) -> Option<u128> {
+        let ArrayInner { compiled, metadata, .. } = &*self.array.inner;
+        let level = compiled.levels.first()?;
+        let extents = level.entry_shape(&compiled.chunk_shape);
+        if element.len() != extents.len() {
+            return None;
+        }
+        let each = element.iter().zip(&extents).zip(metadata.chunk_shape()).enumerate();
+        let coordinates = each.map(|(axis, ((element, extent), object_extent))| {
+            let grid = AxisGrid::new(compiled, axis, *object_extent);
+            let start = grid.elements(grid.object_of(*element)).start;
+            element.saturating_sub(start) / (*extent).max(1)
+        });
+        Some(morton_code(&coordinates.collect::<Vec<_>>(), &level.entries, &level.frame()))
+    }
+
     /// Stores the shards that parts have come of, several at once where the store is remote, and returns the memory for another
     /// write.
     ///
@@ -146,26 +173,21 @@ impl GatheredWrite<'_> {
             (&self.layout, level, self.memory.encoders.first_mut())
         {
             for (coordinates, parts) in std::mem::take(&mut self.shards) {
-                let spare = self.memory.shards.pop().unwrap_or_default();
-                let LaidOut { shard, left } = parts.lay_out((layout, level), spare, &mut encoder.scratch)?;
-                self.memory.shards.extend(left.into_iter().filter(|memory| memory.capacity() != 0));
-                objects.push((array.inner.chunk_object(&coordinates), shard.map(Bytes::from)));
+                let shard = parts.lay_out((layout, level), &mut encoder.scratch)?;
+                objects.push((array.inner.chunk_object(&coordinates), shard));
             }
         }
         let locks = ObjectLocks::of_process();
         let past_cache = self.options.past_cache;
         each_at_once(array.store(), &objects, |(object, shard)| {
             let _alone = locks.lock_chunk(object)?;
-            let stored = match shard {
-                Some(shard) => replace(object, shard.clone(), None, past_cache).map(|_| ()),
-                None => delete(object),
+            let stored = match shard.pieces.is_empty() {
+                true => delete(object),
+                false => put_pieces(object, &shard.pieces, past_cache),
             };
             stored.map_err(|error| array.store().named(error.with_object(&object.key)))
         })?;
-        for (_, shard) in objects {
-            // The store may have kept it.
-            self.memory.shards.extend(shard.filter(Bytes::is_unique).map(Vec::from));
-        }
+        self.memory.shards.extend(objects.into_iter().flat_map(|(_, shard)| shard.into_memory()));
         Ok(self.memory)
     }
 }
@@ -193,7 +215,7 @@ impl Shards<'_> {
                 Entry::Occupied(shard) => shard.into_mut(),
                 Entry::Vacant(place) => {
                     let memory = encoders.iter().map(|_| self.memory.pop().unwrap_or_default());
-                    place.insert(ShardParts::within(memory.collect(), level)?)
+                    place.insert(ShardParts::within(memory.collect(), (self.layout, level))?)
                 }
             };
             let added = shard.add(self.layout, encoders, &parts, &valid);

@@ -12,7 +12,7 @@ pub(super) fn morton_order(extents: &[u64], frame: &[usize]) -> Option<Vec<u64>>
     let mut coordinates = vec![0; rank];
     for number in 0..swath_ioengine::storage_len(count) {
         crate::raveling::unravel(number, extents, &mut coordinates);
-        keyed.push((code(&coordinates, extents, frame), number));
+        keyed.push((morton_code(&coordinates, extents, frame), number));
     }
     keyed.sort_unstable();
     let mut order = Vec::new();
@@ -24,8 +24,9 @@ pub(super) fn morton_order(extents: &[u64], frame: &[usize]) -> Option<Vec<u64>>
     Some(order)
 }
 
-/// Bits of all coordinates of a cell: at most 64 and one more an axis, of which there are no more than 32.
-fn code(coordinates: &[u64], extents: &[u64], frame: &[usize]) -> u128 {
+/// The place of a cell in Morton order, which grows with it: the bits of all coordinates, at most 64 and one more an axis, of which
+/// there are no more than 32.
+pub(super) fn morton_code(coordinates: &[u64], extents: &[u64], frame: &[usize]) -> u128 {
     let bits = |axis: usize| u64::BITS - extents[axis].saturating_sub(1).leading_zeros();
     let (mut code, mut place) = (0u128, 0u32);
     for bit in 0..frame.iter().map(|axis| bits(*axis)).max().unwrap_or(0) {

@@ -46,6 +46,11 @@ impl ShardLayout {
         self.orders.get(depth).map(Vec::as_slice)
     }
 
+    /// The most bytes that the metadata promises of a whole shard; none where it promises nothing.
+    pub(super) fn promised_bytes(&self) -> u64 {
+        if self.is_variable { 0 } else { self.shard_bytes_max }
+    }
+
     /// What the entries of a sound shard come to at most: what the metadata promises, or, where inner shards have gaps, as
     /// much as the shard itself.
     fn room(&self, shard: &Shard<'_>) -> u64 {
@@ -93,9 +98,8 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    /// None yet; they will lie in this memory, whatever it holds.
-    pub(super) fn within(mut bytes: Vec<u8>) -> Entries {
-        bytes.clear();
+    /// None yet; they will lie behind what this memory holds.
+    pub(super) fn behind(bytes: Vec<u8>) -> Entries {
         Entries { bytes, places: Vec::new(), copied: 0 }
     }
 
@@ -132,12 +136,15 @@ pub(super) fn encode_shard(
     let each = count.div_ceil(threads).max(1);
     let mut runs = on_a_thread_each(THREAD, encoders.iter_mut().enumerate(), |(number, encoder)| {
         let places = (number * each).min(count)..((number + 1) * each).min(count);
-        let mut found = Entries::within(encoder.spare());
+        let mut found = Entries::behind(encoder.spare());
         encode_entries(layout, encoder, (shard, &entered), index.as_ref(), (order, places), &mut found)?;
         Ok(found)
     })?;
     let scratch = encoders.first_mut().map(|first| &mut first.memory.scratch).ok_or_else(no_encoder)?;
-    let assembled = assemble(level, &mut runs, scratch);
+    let assembled = match runs.iter().all(|run| run.places.is_empty()) {
+        true => Ok(None),
+        false => laid_out(level, &mut runs, scratch).map(Some),
+    };
     for (encoder, run) in encoders.iter_mut().zip(runs) {
         encoder.reuse_part(run.bytes);
     }
@@ -225,37 +232,15 @@ fn stored_entry<'s>(
     }
 }
 
-/// Puts the entries of a shard behind each other, with their index; `None` where there are none. The memory that is not taken for it
-/// is left in `runs`.
-pub(super) fn assemble(
-    level: &Level,
-    runs: &mut [Entries],
-    scratch: &mut Scratch,
-) -> Result<Option<Vec<u8>>, Error> {
-    match runs.iter().all(|run| run.places.is_empty()) {
-        true => Ok(None),
-        false => laid_out(level, runs, scratch).map(Some),
-    }
-}
-
+/// The entries of a shard one behind the other, with their index. The memory that is not taken for it is left in `runs`.
 fn laid_out(level: &Level, runs: &mut [Entries], scratch: &mut Scratch) -> Result<Vec<u8>, Error> {
-    let index_bytes = memory_len(level.index_bytes)?;
-    let mut start = match level.index_location {
-        IndexLocation::Start => index_bytes,
-        IndexLocation::End => 0,
-    };
-    let mut index = vec![MISSING; memory_len(level.entry_count)?];
-    for run in &*runs {
-        for (number, offset, len) in &run.places {
-            if let Some(entry) = index.get_mut(memory_len(*number)?) {
-                *entry = [storage_len(start + offset), storage_len(*len)];
-            }
-        }
-        start += run.bytes.len();
-    }
-    let index: Vec<u8> = index.as_flattened().iter().flat_map(|word| word.to_ne_bytes()).collect();
-    let mut stored_index = Vec::with_capacity(index_bytes);
-    level.index_chain.encode(&index, &mut stored_index, scratch)?;
+    let mut end = 0;
+    let places = runs.iter().flat_map(|run| {
+        end += run.bytes.len();
+        let start = end - run.bytes.len();
+        run.places.iter().map(move |(number, offset, len)| (*number, start + offset, *len))
+    });
+    let mut stored_index = encode_index(level, places, scratch)?;
     let (mut shard, runs) = match (level.index_location, runs) {
         (IndexLocation::End, [first, others @ ..]) => (std::mem::take(&mut first.bytes), others),
         (IndexLocation::End, runs) => (Vec::new(), runs),
@@ -265,4 +250,27 @@ fn laid_out(level: &Level, runs: &mut [Entries], scratch: &mut Scratch) -> Resul
     // Empty by now where the index came first.
     shard.extend_from_slice(&stored_index);
     Ok(shard)
+}
+
+/// The stored index of a shard, of the number of each entry, how far it begins behind the first one, and how long it is.
+pub(super) fn encode_index(
+    level: &Level,
+    places: impl Iterator<Item = (u64, usize, usize)>,
+    scratch: &mut Scratch,
+) -> Result<Vec<u8>, Error> {
+    let index_bytes = memory_len(level.index_bytes)?;
+    let first = match level.index_location {
+        IndexLocation::Start => index_bytes,
+        IndexLocation::End => 0,
+    };
+    let mut index = vec![MISSING; memory_len(level.entry_count)?];
+    for (number, start, len) in places {
+        if let Some(entry) = index.get_mut(memory_len(number)?) {
+            *entry = [storage_len(first + start), storage_len(len)];
+        }
+    }
+    let index: Vec<u8> = index.as_flattened().iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let mut stored = Vec::with_capacity(index_bytes);
+    level.index_chain.encode(&index, &mut stored, scratch)?;
+    Ok(stored)
 }

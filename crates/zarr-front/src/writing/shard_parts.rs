@@ -3,14 +3,17 @@
 use super::axis_part::AxisPart;
 use super::chunk_encoder::ChunkEncoder;
 use super::placed::{Entered, Entry, Placed};
-use super::shard_encoder::{Entries, Shard, ShardLayout, THREAD, assemble, encode_entries, no_encoder};
+use super::shard_encoder::{Entries, Shard, ShardLayout, THREAD, encode_entries, encode_index, no_encoder};
+use super::stored_object::memory_of;
 use super::target::no_object;
 use crate::Error;
 use crate::compiled::Level;
+use crate::metadata::IndexLocation;
 use crate::threads::on_a_thread_each;
+use bytes::Bytes;
 use std::ops::Range;
 use swath_codecs::Scratch;
-use swath_ioengine::memory_len;
+use swath_ioengine::{memory_len, storage_len};
 
 /// The entries of a shard that have come so far.
 pub(super) struct ShardParts {
@@ -22,8 +25,12 @@ pub(super) struct ShardParts {
 
 impl ShardParts {
     /// None yet. What encoders make will lie in these, one for each.
-    pub(super) fn within(memory: Vec<Vec<u8>>, level: &Level) -> Result<ShardParts, Error> {
-        let runs = memory.into_iter().map(Entries::within).collect();
+    pub(super) fn within(
+        memory: Vec<Vec<u8>>,
+        (layout, level): (&ShardLayout, &Level),
+    ) -> Result<ShardParts, Error> {
+        let wanted = layout.promised_bytes() / storage_len(memory.len()).max(1);
+        let runs = memory.into_iter().map(|memory| Entries::behind(paged(memory, wanted))).collect();
         Ok(ShardParts { runs, has_come: vec![false; memory_len(level.entry_count)?] })
     }
 
@@ -80,33 +87,41 @@ impl ShardParts {
         Ok(())
     }
 
-    /// The stored bytes of the shard are those of one that is written at once, in whatever order its parts came. Where that was another
-    /// one than theirs, entries are moved to this `spare` memory.
+    /// Lays entries out as in a shard that is written at once, in whatever order they came.
     pub(super) fn lay_out(
         mut self,
         (layout, level): (&ShardLayout, &Level),
-        spare: Vec<u8>,
         scratch: &mut Scratch,
     ) -> Result<LaidOut, Error> {
-        let mut left = Vec::new();
         let mut entries = self.entries(layout, level)?;
-        if entries.is_sorted_by_key(|entry| entry.place) {
-            left.push(spare);
-        } else {
-            entries.sort_unstable_by_key(|entry| entry.place);
-            let mut ordered = Entries::within(spare);
-            for entry in entries {
-                let run = self.runs.get(entry.run).map_or(&[][..], |run| &run.bytes);
-                let start = ordered.bytes.len();
-                ordered.bytes.extend_from_slice(run.get(entry.bytes).unwrap_or_default());
-                ordered.places.push((entry.number, start, ordered.bytes.len() - start));
+        entries.sort_unstable_by_key(|entry| entry.place);
+        let mut end = 0;
+        let places = entries.iter().map(|entry| {
+            end += entry.bytes.len();
+            (entry.number, end - entry.bytes.len(), entry.bytes.len())
+        });
+        let index = encode_index(level, places, scratch)?;
+        let mut pieces: Vec<(usize, Range<usize>)> = Vec::new();
+        let mut add = |run: usize, bytes: Range<usize>| match pieces.last_mut() {
+            Some((last, before)) if *last == run && before.end == bytes.start => before.end = bytes.end,
+            _ => pieces.push((run, bytes)),
+        };
+        let mut index_first = None;
+        if let Some(last) = entries.last().map(|entry| entry.run) {
+            entries.into_iter().for_each(|entry| add(entry.run, entry.bytes));
+            match (level.index_location, self.runs.get_mut(last)) {
+                (IndexLocation::End, Some(run)) => {
+                    let start = run.bytes.len();
+                    run.bytes.extend_from_slice(&index);
+                    add(last, start..run.bytes.len());
+                }
+                _ => index_first = Some(Bytes::from(index)),
             }
-            let runs = std::mem::replace(&mut self.runs, vec![ordered]);
-            left.extend(runs.into_iter().map(|run| run.bytes));
         }
-        let shard = assemble(level, &mut self.runs, scratch)?;
-        left.extend(self.runs.into_iter().map(|run| run.bytes));
-        Ok(LaidOut { shard, left })
+        let runs: Vec<Bytes> = self.runs.into_iter().map(|run| Bytes::from(run.bytes)).collect();
+        let piece = |(run, bytes): (usize, Range<usize>)| runs.get(run).map(|run| run.slice(bytes));
+        let pieces = index_first.into_iter().chain(pieces.into_iter().filter_map(piece)).collect();
+        Ok(LaidOut { pieces, runs })
     }
 
     /// The entries that are stored, in the order in which they lie in the runs.
@@ -130,12 +145,38 @@ impl ShardParts {
     }
 }
 
+/// Memory of which the used part ends where a page begins, so that a device takes what comes next from where it lies. There is room for
+/// so many bytes behind, if the system has it, so that it need not move when it grows: pages that nothing is put into cost nothing.
+fn paged(mut memory: Vec<u8>, wanted: u64) -> Vec<u8> {
+    memory.clear();
+    if let Ok(wanted) = usize::try_from(wanted.saturating_add(storage_len(PAGE_BYTES))) {
+        // Where there is less, it grows as it is filled.
+        let _ = memory.try_reserve_exact(wanted);
+    }
+    let before = memory.as_ptr().align_offset(PAGE_BYTES);
+    if before < PAGE_BYTES {
+        memory.resize(before, 0);
+    }
+    memory
+}
+
+/// No device wants bytes to lie at larger multiples.
+const PAGE_BYTES: usize = 4096;
+
 /// A shard that all parts have come of.
 pub(super) struct LaidOut {
-    /// Its stored bytes; `None` where it holds nothing.
-    pub(super) shard: Option<Vec<u8>>,
-    /// Memory that was not taken for them.
-    pub(super) left: Vec<Vec<u8>>,
+    /// Its stored bytes, one behind the other; none where it holds nothing.
+    pub(super) pieces: Vec<Bytes>,
+    /// What they lie in.
+    runs: Vec<Bytes>,
+}
+
+impl LaidOut {
+    /// The memory of the shard, but for what its store has kept.
+    pub(super) fn into_memory(self) -> impl Iterator<Item = Vec<u8>> {
+        drop(self.pieces);
+        self.runs.into_iter().filter_map(memory_of)
+    }
 }
 
 /// An entry of a shard that is to be stored.

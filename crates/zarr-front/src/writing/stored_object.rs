@@ -86,8 +86,12 @@ pub(super) fn replace(
         Some(None) => PutCondition::Absent,
         Some(Some(stored)) => stored.identity.clone().map_or(PutCondition::Always, PutCondition::Matches),
     };
-    let write = if past_cache { Medium::put_past_cache } else { Medium::put };
-    match write(&object.medium, &object.key, bytes.clone(), &condition) {
+    let medium = &object.medium;
+    let written = match past_cache {
+        true => medium.put_past_cache(&object.key, std::slice::from_ref(&bytes), &condition),
+        false => medium.put(&object.key, bytes.clone(), &condition),
+    };
+    match written {
         Ok(_) => Ok(Replaced::Done),
         Err(error) if error.kind() == EngineErrorKind::Changed => Ok(Replaced::Changed),
         Err(error) if error.kind() == EngineErrorKind::Unsupported && condition != PutCondition::Always => {
@@ -101,6 +105,25 @@ pub(super) fn replace(
 pub(super) fn put(object: &ObjectRef, bytes: Bytes) -> Result<(), Error> {
     object.medium.put(&object.key, bytes, &PutCondition::Always).map_err(|error| named(error, object))?;
     Ok(())
+}
+
+/// Writes an object of pieces one behind the other, whatever is there. Past the page cache where that is wanted.
+pub(super) fn put_pieces(object: &ObjectRef, pieces: &[Bytes], past_cache: bool) -> Result<(), Error> {
+    match (past_cache, pieces) {
+        (false, [one]) => put(object, one.clone()),
+        (false, pieces) => put(object, pieces.concat().into()),
+        (true, pieces) => {
+            let written = object.medium.put_past_cache(&object.key, pieces, &PutCondition::Always);
+            written.map(|_| ()).map_err(|error| named(error, object))
+        }
+    }
+}
+
+/// The memory of bytes that nobody else has; they are lost.
+pub(super) fn memory_of(mut bytes: Bytes) -> Option<Vec<u8>> {
+    // All but one are let go of, as they would be moved to where they lie; without any the memory would be let go of, too.
+    bytes.truncate(1);
+    bytes.is_unique().then(|| Vec::from(bytes))
 }
 
 /// Removes an object; nothing happens where there is none.

@@ -56,7 +56,8 @@ fn check_case(seed: u64, medium: &Medium, memory: WriteMemory) -> WriteMemory {
     array.write(&Selection::all(), &before).unwrap();
     let is_sharded = array.shard_shape().is_some();
     let empty_chunks = *dice.pick(&[EmptyChunks::Omit, EmptyChunks::Store]);
-    let options = WriteOptions { empty_chunks, ..WriteOptions::default() };
+    let past_cache = dice.below(2) == 1;
+    let options = WriteOptions { empty_chunks, past_cache, ..WriteOptions::default() };
     let mut write = array.gathered_write(&options, memory).unwrap();
     for part in parts(&mut dice, &array) {
         let selection = selection_of(&part);
@@ -169,6 +170,69 @@ fn shards_are_those_of_a_write_of_all() {
             assert!(found.is_some() && found == stored(&medium_of_all, key), "{key}, index at the {index:?}");
         }
     }
+}
+
+/// Shards of some mebibytes, which a device takes from where parts were encoded to, if these came in the order of their places.
+#[test]
+fn large_shards_past_the_page_cache_are_those_of_a_write_of_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let files =
+        swath_ioengine::LocalFiles::open(folder.path(), swath_ioengine::FileAccess::preferred().unwrap());
+    let medium = files.unwrap().medium();
+    // Of 3 x 2 chunks of a mebibyte less a row, the last ones outside.
+    let (rows, columns, left) = (5, 2048, 1024);
+    let plane = 1023 * columns;
+    let bytes: Vec<u8> = (0..=250).cycle().take(rows * plane).collect();
+    let mut memory = WriteMemory::default();
+    for (case, index) in [IndexLocation::Start, IndexLocation::End].into_iter().cycle().take(4).enumerate() {
+        let builder = ArrayBuilder::new(&[5, 1023, 2048], DataType::UInt8).chunk_shape(&[1, 1023, 1024]);
+        let builder = builder.shard_shape(&[3, 1023, 2048]).index_location(index);
+        let store = Store::new(medium.clone(), "", "store");
+        let (path, path_of_all) = (format!("parts{case}"), format!("all{case}"));
+        let array = builder.clone().create(&store, &path).unwrap();
+        let options = WriteOptions { past_cache: true, ..WriteOptions::default() };
+        let mut write = array.gathered_write(&options, memory).unwrap();
+        let mut order: Vec<_> = (0..rows).flat_map(|row| [(row, 0), (row, left)]).collect();
+        match case < 2 {
+            true => {
+                order.sort_by_key(|(row, column)| write.place_in_shard(&[*row as u64, 0, *column as u64]))
+            }
+            false => order.reverse(),
+        }
+        for (row, column) in order {
+            let lines = bytes[row * plane..(row + 1) * plane].chunks_exact(columns);
+            let data = lines.map(|line| &line[column..column + left]).collect::<Vec<_>>().concat();
+            let selection = format!("{row}, :, {column}:{}", column + left).parse().unwrap();
+            write.add(&selection, &Elements::new(&data, &[1023, 1024], 1).unwrap()).unwrap();
+        }
+        memory = write.store().unwrap();
+        let array_of_all = builder.create(&store, &path_of_all).unwrap();
+        array_of_all.write(&Selection::all(), &bytes).unwrap();
+        for shard in ["0/0/0", "1/0/0"] {
+            let of = |path: &str| std::fs::read(folder.path().join(path).join("c").join(shard)).unwrap();
+            assert!(of(&path) == of(&path_of_all), "case {case}, shard {shard}, index at the {index:?}");
+        }
+    }
+}
+
+#[test]
+fn places_in_a_shard_grow_as_chunks_are_stored() {
+    let medium = MemoryMedium::new().medium();
+    let store = Store::new(medium, "", "store");
+    let builder = ArrayBuilder::new(&[8, 7], DataType::UInt8).chunk_shape(&[1, 2]);
+    let array = builder.clone().shard_shape(&[4, 4]).create(&store, "sharded").unwrap();
+    let write = array.gathered_write(&WriteOptions::default(), WriteMemory::default()).unwrap();
+    let place = |row, column| write.place_in_shard(&[row, column]).unwrap();
+    // Of 4 x 2 chunks, in Morton order: the lowest bit is that of the first axis.
+    let ordered = [(0, 0), (1, 0), (0, 2), (1, 2), (2, 0), (3, 0), (2, 2), (3, 2)];
+    assert!(ordered.is_sorted_by(|one, next| place(one.0, one.1) < place(next.0, next.1)));
+    // All elements of a chunk have its place, in each shard.
+    assert_eq!(place(1, 3), place(1, 2));
+    assert_eq!(place(5, 6), place(1, 2));
+    assert_eq!(write.place_in_shard(&[1]), None);
+    let array = builder.create(&store, "chunked").unwrap();
+    let write = array.gathered_write(&WriteOptions::default(), WriteMemory::default()).unwrap();
+    assert_eq!(write.place_in_shard(&[1, 2]), None);
 }
 
 #[test]

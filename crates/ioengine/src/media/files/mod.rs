@@ -218,17 +218,17 @@ impl LocalMedium for Directory {
     }
 
     fn put(&self, key: &str, bytes: Bytes, condition: &PutCondition) -> Result<Option<Identity>, Error> {
-        let put = replace::put(&self.descriptor, key, &bytes, condition, &DirectUse::Never);
+        let put = replace::put(&self.descriptor, key, &[bytes], condition, &DirectUse::Never);
         put.map(Some).map_err(|error| named(error, key))
     }
 
     fn put_past_cache(
         &self,
         key: &str,
-        bytes: Bytes,
+        pieces: &[Bytes],
         condition: &PutCondition,
     ) -> Result<Option<Identity>, Error> {
-        let put = replace::put(&self.descriptor, key, &bytes, condition, &self.direct);
+        let put = replace::put(&self.descriptor, key, pieces, condition, &self.direct);
         put.map(Some).map_err(|error| named(error, key))
     }
 

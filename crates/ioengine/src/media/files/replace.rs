@@ -23,6 +23,7 @@ use super::open_file::{OpenFile, check_key, identity_of};
 use crate::media::folder_entries::{TEMPORARY, is_temporary};
 use crate::writing::check_condition;
 use crate::{Error, ErrorKind, Identity, PutCondition, storage_len};
+use bytes::Bytes;
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::fs::File;
@@ -32,11 +33,12 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// Writes `key` below `directory`, where it still is what `condition` wants; past the page cache where that is wanted.
+/// Writes `key` below `directory`, pieces one behind the other, where it still is what `condition` wants; past the page cache where
+/// that is wanted.
 pub(super) fn put(
     directory: &OwnedFd,
     key: &str,
-    bytes: &[u8],
+    pieces: &[Bytes],
     condition: &PutCondition,
     past_cache: &DirectUse,
 ) -> Result<Identity, Error> {
@@ -45,7 +47,7 @@ pub(super) fn put(
         check_version(directory, key, condition)?;
     }
     let folder = open_folder(directory, folder).map_err(Error::from_io)?;
-    let temporary = Temporary::write(&folder, bytes, past_cache).map_err(Error::from_io)?;
+    let temporary = Temporary::write(&folder, pieces, past_cache).map_err(Error::from_io)?;
     let _alone = FolderLock::take(&folder).map_err(Error::from_io)?;
     match condition {
         PutCondition::Always => temporary.replace(name),
@@ -154,7 +156,7 @@ struct Temporary<'a> {
 }
 
 impl<'a> Temporary<'a> {
-    fn write(folder: &'a OwnedFd, bytes: &[u8], past_cache: &DirectUse) -> io::Result<Temporary<'a>> {
+    fn write(folder: &'a OwnedFd, pieces: &[Bytes], past_cache: &DirectUse) -> io::Result<Temporary<'a>> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let mut is_taken = false;
@@ -173,8 +175,8 @@ impl<'a> Temporary<'a> {
                 opened => {
                     let mut temporary =
                         Temporary { folder, name, file: File::from(opened?), is_named: false };
-                    let written = write_start(&temporary.file, bytes, past_cache)?;
-                    temporary.file.write_all_at(&bytes[written..], storage_len(written))?;
+                    let written = write_start(&temporary.file, pieces, past_cache)?;
+                    write_rest(&temporary.file, pieces, written)?;
                     temporary.flush()?;
                     return Ok(temporary);
                 }
@@ -221,6 +223,17 @@ impl<'a> Temporary<'a> {
         drop(self);
         named.and_then(|file| identity_of(&file)).map_err(Error::from_io)
     }
+}
+
+/// Writes what is left of pieces once so many bytes of them are written.
+fn write_rest(file: &File, pieces: &[Bytes], written: usize) -> io::Result<()> {
+    let mut start = 0;
+    for piece in pieces {
+        let rest = piece.get(written.saturating_sub(start)..).unwrap_or_default();
+        file.write_all_at(rest, storage_len(start.max(written)))?;
+        start += piece.len();
+    }
+    Ok(())
 }
 
 /// The second name has the time in it; so many others cannot have had all of them.

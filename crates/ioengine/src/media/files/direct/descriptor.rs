@@ -55,12 +55,13 @@ impl Alignment {
         usize::try_from(self.offset).unwrap_or(usize::MAX)
     }
 
+    /// What addresses in memory are multiples of.
+    pub(super) fn memory_bytes(self) -> usize {
+        usize::try_from(self.memory).unwrap_or(usize::MAX)
+    }
+
     pub(super) fn blocks(self, cost: CostModel) -> Blocks {
-        Blocks {
-            block_bytes: u64::from(self.offset),
-            memory_alignment: usize::try_from(self.memory).unwrap_or(usize::MAX),
-            cost,
-        }
+        Blocks { block_bytes: u64::from(self.offset), memory_alignment: self.memory_bytes(), cost }
     }
 }
 
