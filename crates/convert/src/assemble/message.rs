@@ -6,6 +6,10 @@ use crate::{Error, ErrorKind, Field, Found, Grid, Span, Walk};
 use std::sync::{Arc, Mutex, PoisonError};
 use swath_ioengine::{ByteRange, Engine, ObjectRef, RangeRead, RunOptions};
 
+/// Messages of up to so many bytes that are in the page cache are read by the thread that wants them: as many threads ask as there are
+/// processors, and the field is unpacked on the one that encodes it (docs/decisions/0027). Longer ones are read in parts, at once.
+const INLINE_BYTES_MAX: u64 = 16 << 20;
+
 /// Reads a message, and gives its field and its bytes to `take`, on whichever thread read them.
 ///
 /// # Errors
@@ -26,7 +30,8 @@ pub(super) fn with_field<T: Send>(
         *taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
     };
     let reads = [RangeRead { object: 0, range }];
-    engine.read_ranges(std::slice::from_ref(file), &reads, sink, &RunOptions::default())?;
+    let options = RunOptions { inline_bytes_max: Some(INLINE_BYTES_MAX), ..RunOptions::default() };
+    engine.read_ranges(std::slice::from_ref(file), &reads, sink, &options)?;
     let taken = taken.into_inner().unwrap_or_else(PoisonError::into_inner);
     taken.unwrap_or_else(|| Err(Error::new(ErrorKind::Internal, "a read was never delivered")))
 }

@@ -51,6 +51,12 @@ impl CellBox {
         self.span.iter().map(|(_, len)| *len).chain(grid).collect()
     }
 
+    /// The coordinates of its first element.
+    pub(super) fn first(&self, group: &Hypercube) -> Vec<u64> {
+        let grid = group.grid_dimensions.iter().map(|_| 0);
+        self.span.iter().map(|(start, _)| *start).chain(grid).collect()
+    }
+
     /// How many fields it has.
     pub(super) fn fields(&self) -> usize {
         self.cells.iter().flatten().count()

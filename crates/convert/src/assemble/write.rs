@@ -127,23 +127,27 @@ struct Threads {
     slabs: usize,
     /// Of these, those that are filled and encoded; others are stored meanwhile.
     filled: usize,
-    /// Fields of a slab that are unpacked at once.
+    /// Fields of a slab that are unpacked at once, but for the last slabs.
     fields: usize,
+    processors: usize,
+}
+
+impl Threads {
+    /// Fields that are unpacked at once of a slab, where so many are left with it: the last ones share the processors that no other
+    /// slab takes any more.
+    fn fields_of(&self, slabs_left: usize) -> usize {
+        self.fields.max(self.processors.div_ceil(slabs_left.max(1)))
+    }
 }
 
 /// What a thread uses again from one slab to the next.
+#[derive(Default)]
 struct Memory {
     values: Vec<f32>,
     write: WriteMemory,
 }
 
 impl Memory {
-    /// That of slabs which are encoded on so many threads.
-    fn of_threads(threads: usize) -> Memory {
-        let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
-        Memory { values: Vec::new(), write: WriteMemory::of_threads(threads) }
-    }
-
     /// Room for so many values, whatever it holds.
     fn values(&mut self, count: usize) -> &mut [f32] {
         if self.values.len() < count {
@@ -167,11 +171,14 @@ impl Work<'_> {
     fn run(&self) -> Result<Vec<Failure>, Error> {
         let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
         let (failures, failed) = (Mutex::new(Vec::new()), Mutex::new(None));
-        let Threads { slabs, filled, fields } = self.threads();
-        let turns = Turns::new(filled);
+        let threads = self.threads();
+        let turns = Turns::new(threads.filled);
         let take = || {
-            let mut memory = Memory::of_threads(fields);
-            while let Some(slab) = self.slabs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let mut memory = Memory::default();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(slab) = self.slabs.get(number) else { return };
+                let fields = threads.fields_of(self.slabs.len() - number);
                 if is_over.load(Ordering::Relaxed) {
                     return;
                 }
@@ -189,7 +196,7 @@ impl Work<'_> {
                 }
             }
         };
-        with_helpers(HELPER, slabs, |_| take(), take);
+        with_helpers(HELPER, threads.slabs, |_| take(), take);
         match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
             None => Ok(failures.into_inner().unwrap_or_else(PoisonError::into_inner)),
@@ -209,7 +216,7 @@ impl Work<'_> {
         let largest = self.slabs.iter().map(bytes).max().unwrap_or(1).max(1);
         let most = usize::try_from(SLABS_BYTES / largest).unwrap_or(usize::MAX).min(self.slabs.len()).max(1);
         let filled = threads.min(most);
-        Threads { slabs: most.min(filled + processors), filled, fields: threads.div_ceil(filled) }
+        Threads { slabs: most.min(filled + processors), filled, fields: threads.div_ceil(filled), processors }
     }
 
     /// Writes a slab, and says in the journal that it is written.
@@ -226,10 +233,14 @@ impl Work<'_> {
         let array = self.arrays.get(slab.group).and_then(|of| of.get(slab.variable)).ok_or_else(lost)?;
         // An archive that is converted is more than is read next: its shards would only pass through the page cache.
         let options = WriteOptions { past_cache: true, ..WriteOptions::default() };
-        let mut write = array.gathered_write(&options, std::mem::take(&mut memory.write))?;
+        let encoders = NonZeroUsize::new(fields_at_once).unwrap_or(NonZeroUsize::MIN);
+        let mut write =
+            array.gathered_write(&options, std::mem::take(&mut memory.write).with_threads(encoders))?;
+        let mut bands: Vec<CellBox> = slab.of.bands(variable, fields_at_once).collect();
+        bands.sort_by_cached_key(|band| write.place_in_shard(&band.first(group)));
         let mut failures = Vec::new();
         let turn = turns.take()?;
-        for band in slab.of.bands(variable, fields_at_once) {
+        for band in bands {
             let shape = band.shape(group);
             let points = swath_ioengine::memory_len(group.points().unwrap_or(u64::MAX))?;
             let values = memory.values(points.checked_mul(band.cells.len()).ok_or_else(lost)?);
