@@ -9,6 +9,7 @@ mod decode;
 mod encode;
 mod ffi;
 mod header;
+mod room_behind;
 mod zstd_blocks;
 
 use crate::error::{Error, Wanted};

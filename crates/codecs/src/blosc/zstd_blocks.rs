@@ -7,6 +7,7 @@ use super::NAME;
 use super::encode::arrange;
 use super::ffi::Settings;
 use super::header::{HEADER_BYTES, zstd_header};
+use super::room_behind::RoomBehind;
 use crate::error::Error;
 use crate::scratch::{Contexts, room};
 use zstd_safe::CCtx;
@@ -31,7 +32,7 @@ pub(super) fn encode(
         Some(context) => context,
         none => none.insert(CCtx::try_create().ok_or_else(no_memory)?),
     };
-    let (arranged, compressed) = room(&mut contexts.block, 2 * block_bytes)?.split_at_mut(block_bytes);
+    let arranged = room(&mut contexts.block, block_bytes)?;
     // What is not shorter than the source is stored as it is.
     let most = source.len() + HEADER_BYTES;
     target.try_reserve(most).map_err(|_| no_memory())?;
@@ -49,24 +50,25 @@ pub(super) fn encode(
                 &*arranged
             }
         };
+        let number_at = target.len();
+        target.resize(number_at + NUMBER_BYTES, 0);
         let left = most.saturating_sub(at + NUMBER_BYTES);
-        let compressed = &mut compressed[..block.len().min(left)];
-        let found = match compressed.is_empty() {
-            true => None,
+        let behind = target.len();
+        let mut room = RoomBehind::new(target, block.len().min(left)).ok_or_else(no_memory)?;
+        match context.compress(&mut room, block, level(settings)) {
+            Ok(len) if len != 0 && len != block.len() => {}
             // What does not fit, or has become no shorter, is kept as it is, as far as there is room.
-            false => match context.compress(&mut *compressed, block, level(settings)) {
-                Ok(len) if len != 0 && len != block.len() => compressed.get(..len),
-                _ => Some(block).filter(|block| block.len() <= left),
-            },
-        };
-        let Some(found) = found else {
-            is_stored = true;
-            break;
-        };
-        let len = target.len();
-        target.resize(len + NUMBER_BYTES, 0);
-        set_number(target, len, found.len());
-        target.extend_from_slice(found);
+            _ if block.len() <= left => {
+                target.truncate(behind);
+                target.extend_from_slice(block);
+            }
+            _ => {
+                is_stored = true;
+                break;
+            }
+        }
+        let len = target.len() - behind;
+        set_number(target, number_at, len);
     }
     if is_stored {
         target.truncate(start + HEADER_BYTES);
