@@ -140,21 +140,19 @@ impl Threads {
     }
 }
 
-/// What a thread uses again from one slab to the next.
+/// What is used again from one slab to the next.
 #[derive(Default)]
 struct Memory {
     values: Vec<f32>,
     write: WriteMemory,
 }
 
-impl Memory {
-    /// Room for so many values, whatever it holds.
-    fn values(&mut self, count: usize) -> &mut [f32] {
-        if self.values.len() < count {
-            self.values.resize(count, f32::NAN);
-        }
-        self.values.get_mut(..count).unwrap_or_default()
+/// Room for so many values, whatever it holds.
+fn room(values: &mut Vec<f32>, count: usize) -> &mut [f32] {
+    if values.len() < count {
+        values.resize(count, f32::NAN);
     }
+    values.get_mut(..count).unwrap_or_default()
 }
 
 /// Slabs that threads take one after the other.
@@ -173,8 +171,8 @@ impl Work<'_> {
         let (failures, failed) = (Mutex::new(Vec::new()), Mutex::new(None));
         let threads = self.threads();
         let turns = Turns::new(threads.filled);
+        let spare = Mutex::new(Vec::new());
         let take = || {
-            let mut memory = Memory::default();
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 let Some(slab) = self.slabs.get(number) else { return };
@@ -182,7 +180,7 @@ impl Work<'_> {
                 if is_over.load(Ordering::Relaxed) {
                     return;
                 }
-                match self.write(slab, &mut memory, (fields, &turns), &is_over) {
+                match self.write(slab, fields, (&turns, &spare), &is_over) {
                     Ok(mut found) => {
                         failures.lock().unwrap_or_else(PoisonError::into_inner).append(&mut found);
                         if let Some(progress) = self.options.progress {
@@ -223,8 +221,8 @@ impl Work<'_> {
     fn write(
         &self,
         slab: &Slab,
-        memory: &mut Memory,
-        (fields_at_once, turns): (usize, &Turns),
+        fields_at_once: usize,
+        (turns, spare): (&Turns, &Mutex<Vec<Memory>>),
         is_over: &AtomicBool,
     ) -> Result<Vec<Failure>, Error> {
         let lost = || Error::new(ErrorKind::Internal, "a slab of no variable");
@@ -234,16 +232,18 @@ impl Work<'_> {
         // An archive that is converted is more than is read next: its shards would only pass through the page cache.
         let options = WriteOptions { past_cache: true, ..WriteOptions::default() };
         let encoders = NonZeroUsize::new(fields_at_once).unwrap_or(NonZeroUsize::MIN);
-        let mut write =
-            array.gathered_write(&options, std::mem::take(&mut memory.write).with_threads(encoders))?;
+        let turn = turns.take()?;
+        // What was used last, so that there is no more of it than slabs that are filled and stored.
+        let memory = spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let Memory { write, mut values } = memory.unwrap_or_default();
+        let mut write = array.gathered_write(&options, write.with_threads(encoders))?;
         let mut bands: Vec<CellBox> = slab.of.bands(variable, fields_at_once).collect();
         bands.sort_by_cached_key(|band| write.place_in_shard(&band.first(group)));
         let mut failures = Vec::new();
-        let turn = turns.take()?;
         for band in bands {
             let shape = band.shape(group);
             let points = swath_ioengine::memory_len(group.points().unwrap_or(u64::MAX))?;
-            let values = memory.values(points.checked_mul(band.cells.len()).ok_or_else(lost)?);
+            let values = room(&mut values, points.checked_mul(band.cells.len()).ok_or_else(lost)?);
             let selection = band.selection()?;
             if self.plan.first_new_file != 0 {
                 // The objects hold what was written before, too.
@@ -260,7 +260,8 @@ impl Work<'_> {
             write.add(&selection, &elements)?;
         }
         drop(turn);
-        memory.write = write.store()?;
+        let memory = Memory { write: write.store()?, values };
+        spare.lock().unwrap_or_else(PoisonError::into_inner).push(memory);
         if let Some(journal) = self.options.journal {
             let told: Vec<_> =
                 failures.iter().map(|failure| (failure.place, failure.message.clone())).collect();
