@@ -85,12 +85,14 @@ def test_conversions_are_held_against_their_bars():
     floors = [{"read_s": 1.0, "write_s": 1.0, "decode_s": 1.0, "encode_s": 5.0}]
     assert floor_seconds(floors, 2) == 3
     rows = [
+        Conversion("swath, in turn with the floor", seconds=[3.75, 3.75]),
         Conversion("swath", seconds=[4.0]),
         Conversion("cfgrib + xarray", seconds=[19.0]),
         Conversion("gribberish + xarray", reason="not installed"),
     ]
     found = bars({"floors": floors, "cores": 2}, rows)
-    assert [passed for *_, passed in found] == [False, None, False]
+    assert [passed for *_, passed in found] == [False, None, True, None]
+    assert [times for _, times, *_ in found] == [4.75, None, 1.25, 4 / 3]
     json.dumps(found)
 
 

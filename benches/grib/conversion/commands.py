@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benches.grib.cases import ERA5_MESSAGES, era5
-from benches.grib.conversion.contenders import SWATH, TIMES_MIN
+from benches.grib.conversion.contenders import ALONE, SWATH, TIMES_MIN
 from benches.grib.conversion.race import Row, floor_seconds, race
 from benches.runner import machine
 from benches.runner.registry import ROOT
@@ -32,7 +32,9 @@ their {passes} passes in turn; numbers are medians. The source was in the page c
 they wrote; swath writes past the page cache. The fields that each wrote last were compared.
 
 The floor is what is longer: reading and writing the bytes, or decoding and compressing them, both measured
-on one thread and divided by {cores} cores.
+on one thread and divided by {cores} cores. It and swath took {floor_passes} passes in turn before the
+others came: a program that has used much memory leaves work to a virtual machine's host when it has ended.
+"stolen" are the seconds of all processors that the host took.
 """
 
 
@@ -70,7 +72,7 @@ def run(settings: argparse.Namespace, source: Path) -> dict[str, Any]:
 
 def bars(record: dict[str, Any], rows: list[Row]) -> list[tuple[str, float | None, str, bool | None]]:
     """Return what swath must show: what, what was found, what is wanted, and whether it was shown."""
-    own = next(row for row in rows if row.contender == SWATH).median
+    own, alone = (next(row for row in rows if row.contender == name).median for name in (SWATH, ALONE))
     found: list[tuple[str, float | None, str, bool | None]] = []
     for row in rows:
         if row.contender in TIMES_MIN:
@@ -79,9 +81,13 @@ def bars(record: dict[str, Any], rows: list[Row]) -> list[tuple[str, float | Non
             passed = None if times is None else wanted <= times
             found.append((f"times as fast as {row.contender}", times, f"≥ {wanted:g}", passed))
     floor = floor_seconds(record["floors"], record["cores"])
-    times = None if own is None else own / floor
+    times = None if alone is None else alone / floor
     passed = None if times is None else times <= FLOOR_TIMES_MAX
-    return [*found, ("times the floor", times, f"≤ {FLOOR_TIMES_MAX:g}", passed)]
+    found.append(("times the floor, in turn with it", times, f"≤ {FLOOR_TIMES_MAX:g}", passed))
+    return [
+        *found,
+        ("times the floor, in turn with the others", None if own is None else own / floor, NOTHING, None),
+    ]
 
 
 def page(record: dict[str, Any], rows: list[Row]) -> str:
@@ -93,23 +99,27 @@ def page(record: dict[str, Any], rows: list[Row]) -> str:
     ]
     table = [
         [
-            row.contender, number(row.median), number(row.median_cpu),
+            row.contender, number(row.median), number(row.median_cpu), number(row.median_stolen),
             number(None if row.median is None else size / row.median),
             number(row.stored_bytes / 1e9) if row.stored_bytes else NOTHING, row.reason,
         ]
         for row in rows
     ]  # fmt: skip
     floor = floor_seconds(record["floors"], record["cores"])
-    table.append(["floor", number(floor), NOTHING, number(size / floor), NOTHING, ""])
+    table.append(["floor", number(floor), NOTHING, NOTHING, number(size / floor), NOTHING, ""])
     head = HEAD.format(
-        messages=f"{record['messages']:,}", size=number(size), passes=record["passes"], cores=record["cores"]
+        messages=f"{record['messages']:,}",
+        size=number(size),
+        passes=record["passes"],
+        floor_passes=len(record["floors"]),
+        cores=record["cores"],
     )
     parts = [
         head,
         machine_table(record),
         markdown(["what", "found", "wanted", ""], lines),
         "",
-        markdown(["", "seconds", "CPU s", "GB/s of the source", "stored GB", ""], table),
+        markdown(["", "seconds", "CPU s", "stolen s", "GB/s of the source", "stored GB", ""], table),
     ]
     return "\n".join(parts) + "\n"
 

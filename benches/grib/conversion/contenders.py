@@ -10,6 +10,8 @@ from benches.runner.registry import ROOT
 
 SWATH_PROGRAM = ROOT / "target" / "release" / "swath"
 SWATH = "swath"
+# The same, in turn with the floor only.
+ALONE = "swath, in turn with the floor"
 
 
 @dataclass(frozen=True)

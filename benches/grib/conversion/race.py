@@ -18,7 +18,7 @@ import zarr
 
 from benches.grib.contenders import SWATH as READER
 from benches.grib.contenders import Running
-from benches.grib.conversion.contenders import CONVERTERS, SWATH, Converter
+from benches.grib.conversion.contenders import ALONE, CONVERTERS, SWATH, Converter
 
 # A pass that takes longer does not count, nor does its contender take another.
 SECONDS_MAX = 300.0
@@ -33,6 +33,8 @@ class Row:
     stored_bytes: int = 0
     seconds: list[float] = field(default_factory=list)
     cpu_seconds: list[float] = field(default_factory=list)
+    # What a virtual machine's host took of all its processors meanwhile.
+    stolen_seconds: list[float] = field(default_factory=list)
 
     @property
     def median(self) -> float | None:
@@ -44,30 +46,42 @@ class Row:
         """Return the median of the processor's seconds; None where passes do not count."""
         return None if self.reason or not self.cpu_seconds else statistics.median(self.cpu_seconds)
 
+    @property
+    def median_stolen(self) -> float | None:
+        """Return the median of the seconds that the host took; None where passes do not count."""
+        return None if self.reason or not self.stolen_seconds else statistics.median(self.stolen_seconds)
+
 
 def race(source: Path, folder: Path, passes: int) -> tuple[list[Row], list[dict[str, float]]]:
-    """Have every converter convert the file, and the floor done, in turn."""
+    """Have the floor done and swath convert the file, in turn; then every converter, in turn."""
     source.read_bytes()
-    rows = {one.name: Row(one.name) for one in CONVERTERS}
-    floors, fields = list[dict[str, float]](), dict[str, Counter[int]]()
-    for number in range(passes):
+    target = folder / "converted.zarr"
+    own = next(one for one in CONVERTERS if one.name == SWATH)
+    alone, floors = Row(ALONE), list[dict[str, float]]()
+    # By themselves, as memory that a large program gave back keeps the host busy when it has long ended.
+    for _ in range(passes + 2):
         floors.append(floor(source, folder / "floor"))
+        convert(own, alone, source, target)
+        remove(target)
+    rows = {one.name: Row(one.name) for one in CONVERTERS}
+    fields = dict[str, Counter[int]]()
+    for number in range(passes):
         for one in CONVERTERS:
             row = rows[one.name]
             if row.reason:
                 continue
-            target = folder / "converted.zarr"
             convert(one, row, source, target)
-            if row.reason and one.name == SWATH:
-                raise SystemExit(f"bench: {SWATH}: {row.reason}")
             if not row.reason and number + 1 == passes:
                 row.stored_bytes = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
                 fields[one.name] = checksums(target)
             remove(target)
+    for row in (alone, rows[SWATH]):
+        if row.reason:
+            raise SystemExit(f"bench: {row.contender}: {row.reason}")
     for name, found in fields.items():
         if found != fields.get(SWATH):
             rows[name].reason = "other values than swath's"
-    return list(rows.values()), floors
+    return [alone, *rows.values()], floors
 
 
 def convert(one: Converter, row: Row, source: Path, target: Path) -> None:
@@ -78,6 +92,7 @@ def convert(one: Converter, row: Row, source: Path, target: Path) -> None:
     remove(target)
     # What others wrote must not be on its way to the device still.
     os.sync()
+    taken = stolen()
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     try:
         done = subprocess.run(
@@ -92,6 +107,12 @@ def convert(one: Converter, row: Row, source: Path, target: Path) -> None:
         return
     row.seconds.append(seconds)
     row.cpu_seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    row.stolen_seconds.append(stolen() - taken)
+
+
+def stolen() -> float:
+    """Return the seconds of all processors that a virtual machine's host took: proc_stat(5), `steal`."""
+    return int(Path("/proc/stat").read_text().split()[8]) / os.sysconf("SC_CLK_TCK")
 
 
 def remove(target: Path) -> None:
