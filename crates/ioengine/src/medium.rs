@@ -97,8 +97,9 @@ impl Medium {
 
     /// As [`put`](Medium::put), of pieces one behind the other, for much data that nobody reads soon: local files of a mebibyte and more
     /// are written past the page cache (O_DIRECT) where the file system can do that and the medium's
-    /// [`FileAccess`](crate::FileAccess) is `Probe` or `Direct`. A device takes the first piece from where it lies if that is the start of a page
-    /// (4096 bytes); all else is copied first.
+    /// [`FileAccess`](crate::FileAccess) is `Probe` or `Direct`. Where the first piece begins at a page (4096 bytes), the device
+    /// takes a mebibyte and more of it from where it lies, and of later pieces what happens to suit it; all else is copied first. Other media
+    /// are given the pieces joined, which takes as much memory again unless there is one alone.
     ///
     /// # Errors
     ///
